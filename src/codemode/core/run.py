@@ -347,6 +347,27 @@ class Preview:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckReport:
+    """
+    Answer of a check.
+
+    Args:
+        diagnostics: In submitted lines and columns, sorted; notes included.
+        engine: The engine that the script was checked for.
+    """
+
+    language: Language
+    engine: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+    preview: Preview = field(default_factory=Preview)
+
+    @property
+    def is_clean(self) -> bool:
+        """No diagnostic is an error."""
+        return all(found.severity != "error" for found in self.diagnostics)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
     """The one answer of a run; every edge renders this."""
 
