@@ -1,0 +1,110 @@
+"""How answers look on a terminal: plain lines when piped, tables and colour on a terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from codemode.core.render import diagnostic_text
+from codemode.core.run import CheckReport, Diagnostic, Preview, RunResult
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200e\u200f]")
+"""What could move the cursor, recolour or reorder the text around it."""
+
+_STATES = {"applied": "green", "failed": "red", "unknown": "yellow", "refused": "yellow"}
+_SEVERITIES = {"error": "red", "warning": "yellow", "note": "cyan"}
+
+
+def harmless(text: str) -> str:
+    """*text* with control and bidirectional characters shown as ``\\x1b`` and the like."""
+    return _CONTROL.sub(lambda match: match.group().encode("unicode_escape").decode(), text)
+
+
+def show(text: str, *, style: str = "", error: bool = False) -> None:
+    """One piece of text, which may come from a script or a service."""
+    (err if error else out).print(Text(harmless(text), style=style))
+
+
+def show_json(value: Any) -> None:
+    """JSON on one line, whatever the terminal; never coloured."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+
+
+def show_value(value: Any) -> None:
+    """JSON for people."""
+    show(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def table(headings: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+    """A table on a terminal, tab-separated lines otherwise."""
+    if not out.is_terminal:
+        for row in rows:
+            out.print(Text("\t".join(harmless(str(cell)) for cell in row)))
+        return
+    grid = Table(*headings, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        grid.add_row(*(Text(harmless(str(cell))) for cell in row))
+    out.print(grid)
+
+
+def show_diagnostics(diagnostics: Iterable[Diagnostic], *, error: bool = False) -> None:
+    for diagnostic in diagnostics:
+        style = _SEVERITIES[diagnostic.severity]
+        show(diagnostic_text(diagnostic), style=style, error=error)
+
+
+def show_preview(preview: Preview, *, error: bool = False) -> None:
+    """Which tools a script may call, by effect."""
+    for effect, tools in preview.by_effect().items():
+        if tools:
+            show(f"{effect}: {', '.join(tools)}", error=error)
+    for reason in preview.open_reasons:
+        show(f"open: {reason}", style="yellow", error=error)
+
+
+def show_report(report: CheckReport) -> None:
+    show_diagnostics(report.diagnostics)
+    show_preview(report.preview)
+    if report.is_clean:
+        show("No errors.", style="green")
+
+
+def show_result(result: RunResult) -> None:
+    """The value on standard output; everything about the run on standard error."""
+    for line in result.logs:
+        show(line.text.rstrip("\n"), style="dim", error=True)
+    show_diagnostics(result.diagnostics, error=True)
+    if result.status == "refused":
+        show_preview(result.preview, error=True)
+    for note in result.notes:
+        show(f"note: {note}", style="cyan", error=True)
+    for call in result.calls:
+        detail = f" {call.status}" if call.status is not None else ""
+        show(
+            f"{call.seq:>3} {call.state:<8} {call.tool}{detail} {call.duration_ms:.0f} ms"
+            + (f" [{call.credential}]" if call.credential else "")
+            + (f" {call.error}" if call.error else ""),
+            style=_STATES[call.state],
+            error=True,
+        )
+    for file in result.files:
+        show(f"file: {file.path} ({len(file.data)} bytes)", error=True)
+    for cut in result.truncated:
+        show(f"truncated: {cut}", style="yellow", error=True)
+    if result.error is not None:
+        where = f"{result.error.line}:{result.error.column}: " if result.error.line else ""
+        show(f"{result.status}: {where}{result.error.message}", style="red", error=True)
+        if result.error.hint:
+            show(f"  {result.error.hint}", error=True)
+    if result.has_value:
+        show_value(result.value)
