@@ -1,0 +1,120 @@
+// The isolate engine's TypeScript sandbox: core.mjs in a Deno process without permissions.
+//
+// Frames go over stdin and stdout. Before the script is imported, everything that reaches
+// either, or that only makes sense outside a sandbox, is taken from the global object. A
+// script that still finds a way to write a frame can only make calls it was entitled to.
+
+import module from "node:module";
+import { Harness, toolsModule } from "./core.mjs";
+
+const TOOLS = "codemode:tools";
+const REMOVED = [
+  "Deno", "process", "Buffer", "global", "Worker", "SharedArrayBuffer", "alert", "confirm", "prompt",
+  "close", "localStorage", "sessionStorage", "caches", "BroadcastChannel", "onunhandledrejection",
+  "onerror", "onload", "onunload", "onbeforeunload", "nodeBootstrap", "name",
+];
+const REALM = { ...globalThis.Deno };
+const host = {
+  exit: REALM.exit,
+  memoryUsage: REALM.memoryUsage,
+  cpuUsage: REALM.cpuUsage,
+  stdin: REALM.stdin,
+  stdout: REALM.stdout,
+  versions: REALM.version,
+};
+
+let scriptUrl = ""; // the one module, apart from "tools", that may be imported
+let peakBytes = 0;
+
+module.registerHooks({
+  resolve(specifier, _context, next) {
+    if (specifier === "tools") return { url: TOOLS, format: "module", shortCircuit: true };
+    if (specifier === scriptUrl) return next(specifier);
+    throw new Error(`Only "tools" can be imported here, not ${JSON.stringify(specifier)}.`);
+  },
+  load(url, context, next) {
+    if (url !== TOOLS) return next(url, context);
+    return { format: "module", source: toolsModule(), shortCircuit: true };
+  },
+});
+
+function importScript(source) {
+  scriptUrl = URL.createObjectURL(new Blob([source], { type: "application/typescript" }));
+  return import(scriptUrl).catch((error) => {
+    // Deno wraps what a resolve hook or the parser says; the prefix is no help to anyone.
+    if (error instanceof TypeError && /^(Syntax)?Error: /.test(error.message)) {
+      const plain = new (error.message.startsWith("S") ? SyntaxError : Error)(
+        error.message.replace(/^(Syntax)?Error: /, "").replace(/\n +at blob:[^]*$/, ""),
+      );
+      plain.stack = error.stack;
+      throw plain;
+    }
+    throw error;
+  });
+}
+
+const writeSync = host.stdout.writeSync.bind(host.stdout);
+const encoder = new TextEncoder();
+
+function send(text) {
+  const body = encoder.encode(text);
+  const bytes = new Uint8Array(4 + body.length);
+  new DataView(bytes.buffer).setUint32(0, body.length);
+  bytes.set(body, 4);
+  for (let at = 0; at < bytes.length; ) at += writeSync(bytes.subarray(at));
+}
+
+async function* frames() {
+  const read = host.stdin.read.bind(host.stdin);
+  const decoder = new TextDecoder();
+  let buffer = new Uint8Array(64 * 1024);
+  let size = 0;
+  for (;;) {
+    while (size >= 4) {
+      const length = new DataView(buffer.buffer).getUint32(0);
+      if (buffer.length < 4 + length) {
+        const larger = new Uint8Array(4 + length);
+        larger.set(buffer.subarray(0, size));
+        buffer = larger;
+      }
+      if (size < 4 + length) break;
+      const text = decoder.decode(buffer.subarray(4, 4 + length));
+      buffer.copyWithin(0, 4 + length, size);
+      size -= 4 + length;
+      yield text;
+    }
+    const n = await read(buffer.subarray(size));
+    if (n === null) return;
+    size += n;
+  }
+}
+
+function usage() {
+  const { user, system } = host.cpuUsage();
+  peakBytes = Math.max(peakBytes, host.memoryUsage().rss);
+  return { cpu_ms: (user + system) / 1000, peak_memory_mib: peakBytes / 2 ** 20 };
+}
+
+const harness = new Harness({
+  send,
+  importScript,
+  scriptFrame: /blob:null\/[0-9a-f-]+:(\d+):(\d+)/,
+  versions: { typescript: `deno ${host.versions.deno}` },
+  usage,
+});
+
+addEventListener("unhandledrejection", (event) => {
+  event.preventDefault();
+  harness.rejected(event.promise, event.reason);
+});
+addEventListener("rejectionhandled", (event) => harness.recovered(event.promise));
+addEventListener("error", (event) => {
+  event.preventDefault();
+  harness.rejected(event, event.error);
+});
+
+await importScript("export const warm: number = 1;"); // the first TypeScript import costs 12-35 ms
+for (const name of REMOVED) delete globalThis[name];
+
+for await (const text of frames()) harness.receive(text);
+host.exit(0);

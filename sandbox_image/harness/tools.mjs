@@ -1,0 +1,221 @@
+// What a script imports from "tools": namespaces, search, describe and ToolError.
+
+import { BadValue, toJson } from "./values.mjs";
+
+/** Why a call has no value. */
+export class ToolError extends Error {
+  constructor(message, { code = "error", status = null, retryable = false, hint = "" } = {}) {
+    super(message);
+    this.name = "ToolError";
+    this.code = code;
+    this.status = status;
+    this.retryable = retryable;
+    this.hint = hint;
+  }
+}
+
+/**
+ * A call that starts when it is awaited. It is a Promise so that types and
+ * `instanceof` hold; `then` is what starts it.
+ */
+export class Call extends Promise {
+  static get [Symbol.species]() {
+    return Promise;
+  }
+  #resolve;
+  #reject;
+  #begin;
+  #problem;
+  started = false;
+
+  static make(tool, args, problem, begin) {
+    let resolve, reject;
+    const call = new Call((yes, no) => ((resolve = yes), (reject = no)));
+    call.tool = tool;
+    call.args = args;
+    call.#resolve = resolve;
+    call.#reject = reject;
+    call.#begin = begin;
+    call.#problem = problem;
+    call.origin = {};
+    Error.captureStackTrace(call.origin, Call.make);
+    return call;
+  }
+
+  then(onValue, onError) {
+    this.#start();
+    return super.then(onValue, onError);
+  }
+
+  #start() {
+    if (this.started) return;
+    this.started = true;
+    if (this.#problem) this.settle(null, this.#problem);
+    else this.#begin(this);
+  }
+
+  settle(value, error) {
+    if (!error) return this.#resolve(value);
+    const raised = new ToolError(error.message, error);
+    // The place that counts is where the script made the call, not where the answer arrived.
+    const frames = String(this.origin.stack).split("\n").slice(1).join("\n");
+    raised.stack = `ToolError: ${error.message}\n${frames}`;
+    this.#reject(raised);
+  }
+}
+
+/** Names that engines and libraries look up on any object; they are not invented tools. */
+const PROBED = new Set(["then", "toJSON", "constructor", "inspect", "nodeType", "asymmetricMatch"]);
+const namespaces = new WeakMap();
+
+/** Label of a toolset's namespace, or undefined; lets console print one without a call. */
+export function labelOf(value) {
+  return namespaces.get(value);
+}
+
+/**
+ * Everything the module "tools" exports, by name, plus `tools` itself.
+ *
+ * begin(call): sends a call. made(call): is told of each call before it starts.
+ */
+export function makeTools(names, begin, made) {
+  const all = Object.create(null);
+  const call = (tool, args, problem) => {
+    const made_ = Call.make(tool, args, problem, begin);
+    made(made_);
+    return made_;
+  };
+  for (const [toolset, functions] of Object.entries(names)) {
+    const namespace = Object.create(null);
+    for (const [name, { tool }] of Object.entries(functions)) {
+      namespace[name] = named(name, (...given) => {
+        const { args, problem } = readArgs(`${toolset}.${name}`, given);
+        return call(tool, args, problem);
+      });
+    }
+    all[toolset] = guard(Object.freeze(namespace), toolset);
+  }
+  all.search = named("search", (query, options) => {
+    const rest = typeof options === "number" ? { limit: options } : options;
+    const given = typeof query === "string" ? { query, ...rest } : query;
+    const { args, problem } = readArgs("search", [given]);
+    return call("codemode.search", args, problem);
+  });
+  all.describe = named("describe", (...given) => {
+    const first = given[0];
+    const isObject = first !== null && typeof first === "object" && !Array.isArray(first);
+    const { args, problem } = readArgs("describe", [isObject ? first : { names: given.flat() }]);
+    return call("codemode.describe", args, problem);
+  });
+  all.ToolError = ToolError;
+  all.tools = guardRoot(Object.freeze(Object.assign(Object.create(null), all)));
+  return all;
+}
+
+function named(name, fn) {
+  return Object.freeze(Object.defineProperty(fn, "name", { value: name }));
+}
+
+/** One plain object, or nothing; anything else is a mistake that is told, never guessed at. */
+function readArgs(path, given) {
+  const [value, ...rest] = given;
+  const bad = (message) => ({
+    problem: {
+      code: "bad_arguments",
+      message: `${path} ${message}.`,
+      hint: `Call it as ${path}({ name: value }).`,
+    },
+  });
+  if (rest.some((item) => item !== undefined)) {
+    return bad(`takes one object with named arguments, not ${given.length} values`);
+  }
+  if (value === undefined) return { args: {} };
+  const proto = typeof value === "object" && value !== null ? Object.getPrototypeOf(value) : undefined;
+  if (proto !== null && proto !== Object.prototype) {
+    const got = value === null ? "null" : Array.isArray(value) ? "an array" : `a ${typeof value}`;
+    return bad(`takes one object with named arguments, not ${got}`);
+  }
+  try {
+    return { args: toJson(value, path) };
+  } catch (error) {
+    if (!(error instanceof BadValue)) throw error;
+    return { problem: { code: "bad_arguments", message: error.message, hint: error.hint } };
+  }
+}
+
+function guard(namespace, toolset) {
+  const proxy = new Proxy(namespace, {
+    get(target, key) {
+      if (key in target) return target[key];
+      if (typeof key === "symbol" || PROBED.has(key)) return undefined;
+      throw unknown(`${toolset}.${key}`, key, Object.keys(target), toolset);
+    },
+  });
+  namespaces.set(proxy, `[Toolset ${toolset}: ${Object.keys(namespace).join(", ")}]`);
+  return proxy;
+}
+
+function guardRoot(root) {
+  const toolsets = Object.keys(root).filter((name) => typeof root[name] === "object");
+  const listing = () =>
+    new ToolError("The tools cannot be listed or called as a whole.", {
+      code: "unknown_tool",
+      hint: 'Use await search("what you need"), or import a toolset: import { name } from "tools".',
+    });
+  const proxy = new Proxy(() => {}, {
+    get(_, key) {
+      if (typeof key === "string" && key in root) return root[key];
+      if (typeof key === "symbol" || PROBED.has(key)) return undefined;
+      throw unknown(`tools.${key}`, key, toolsets, "");
+    },
+    apply() {
+      throw listing();
+    },
+    ownKeys() {
+      throw listing();
+    },
+    has: (_, key) => key in root,
+    set: () => false,
+    defineProperty: () => false,
+    deleteProperty: () => false,
+    getPrototypeOf: () => null,
+  });
+  namespaces.set(proxy, `[Tools: ${toolsets.join(", ")}]`);
+  return proxy;
+}
+
+function unknown(path, key, known, toolset) {
+  const near = nearest(key, known).map((name) => (toolset ? `${toolset}.${name}` : name));
+  return new ToolError(`There is no ${path}.`, {
+    code: "unknown_tool",
+    hint: near.length > 0 ? `Did you mean ${near.join(", ")}?` : 'Use await search("...") to find a tool.',
+  });
+}
+
+/** Up to three of *known* that look most like *name*, best first. */
+export function nearest(name, known) {
+  return known
+    .map((candidate) => [similarity(name.toLowerCase(), candidate.toLowerCase()), candidate])
+    .filter(([score]) => score >= 0.4)
+    .sort(([a], [b]) => b - a)
+    .slice(0, 3)
+    .map(([, candidate]) => candidate);
+}
+
+/** Share of two-letter pairs in common, 0 to 1. */
+function similarity(a, b) {
+  if (a === b) return 1;
+  const pairs = (text) => Array.from({ length: Math.max(0, text.length - 1) }, (_, i) => text.slice(i, i + 2));
+  const left = pairs(a);
+  const right = pairs(b);
+  const total = left.length + right.length;
+  if (total === 0) return 0;
+  let common = 0;
+  for (const pair of left) {
+    const at = right.indexOf(pair);
+    if (at < 0) continue;
+    right.splice(at, 1);
+    common += 1;
+  }
+  return (2 * common) / total;
+}
