@@ -13,17 +13,39 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from codemode.core.run import Command, Workspace
-from codemode.core.tool import JsonValue, Schema, Tool
+from codemode.core.tool import Effect, JsonValue, Schema, Tool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileRef:
+    """A workspace file whose bytes belong into a request. *path* is the script's own text."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileValue:
+    """
+    What ``read`` returns for an answer that is a file (``"format": "file"``).
+
+    Outbound writes it into the workspace and gives the script its path.
+    """
+
+    path: str
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class HttpRequest:
     """
-    One HTTP request, before or after a credential is attached.
+    One HTTP request, before or after a credential is attached. Its repr shows neither
+    query, headers nor body, since any of them may carry a secret.
 
     Args:
         url: Absolute, normalised; the query string included and percent-encoded.
         headers: In order; names unique without regard to case.
+        parts: The body in pieces where some are workspace files; *body* is empty then.
+            Outbound reads the files and joins the pieces before sending.
         credential: Name of the credential to attach, or None.
     """
 
@@ -31,7 +53,11 @@ class HttpRequest:
     url: str
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
+    parts: tuple[bytes | FileRef, ...] = ()
     credential: str | None = None
+
+    def __repr__(self) -> str:
+        return f"HttpRequest({self.method} {self.url.partition('?')[0]})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,20 +66,28 @@ class CommandRequest:
     A program to run in the sandbox's workspace.
 
     Args:
-        outputs: Workspace paths whose existence the answer depends on.
+        outputs: Glob patterns of workspace files whose existence the answer depends on.
+        effect: Of the tool; decides whether a lost command may be repeated.
     """
 
     command: Command
     outputs: tuple[str, ...] = ()
+    effect: Effect = "write"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpRequest:
-    """A ``tools/call`` for a server that the operator's config or servers file names."""
+    """
+    A ``tools/call`` for a server that the operator's config or servers file names.
+
+    Args:
+        effect: Of the tool; decides whether a lost call may be repeated.
+    """
 
     server: str
     tool: str
     arguments: Mapping[str, JsonValue]
+    effect: Effect = "write"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
