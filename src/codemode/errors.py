@@ -21,6 +21,7 @@ Every exception codemode raises, and how each edge reports it.
     + UpstreamTimeout       it did not answer in time
     + OutcomeUnknown        it may have acted; the call is never repeated
     + ResponseTooLarge      it answered more than the run may receive
+  x HostFault               a fault of this program; the log has it under its id
   x CheckUnavailable        a checker is missing or broken; run doctor
   x EngineError             the sandbox, not the script, failed
     + EngineUnavailable     no daemon, no image, no runtime: cannot start
@@ -50,6 +51,7 @@ __all__ = [
     "EngineError",
     "EngineLost",
     "EngineUnavailable",
+    "HostFault",
     "InvalidRow",
     "LocalUnavailable",
     "MissingSecret",
@@ -221,6 +223,12 @@ class ResponseTooLarge(UpstreamError):
     code = "response_too_large"
 
 
+class HostFault(CodemodeError):
+    """A fault of this program. The message carries an opaque id; the log has the rest."""
+
+    code = "host_fault"
+
+
 class CheckUnavailable(CodemodeError):
     """A checker is missing or broken. The hint says what ``codemode doctor`` would."""
 
@@ -263,6 +271,7 @@ REPORT: dict[type[CodemodeError], tuple[int, int, int]] = {
     CallRefused: (403, 2, -32001),
     UpstreamError: (502, 3, -32002),
     UpstreamTimeout: (504, 3, -32002),
+    HostFault: (500, 3, -32603),
     CheckUnavailable: (503, 2, -32003),
     EngineError: (503, 3, -32003),
 }

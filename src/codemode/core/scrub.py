@@ -1,0 +1,143 @@
+"""
+Removes secrets from what goes back to a script, a log or an audit file.
+
+A secret is looked for raw and in the forms that services echo it in: base64
+(standard and URL-safe, at each of the three alignments it can have inside longer
+data), hexadecimal, percent-encoded, JSON-escaped, HTML-escaped, reversed, UTF-16.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+MARK = "[secret removed]"
+MIN_CHARS = 6
+"""Shorter secrets are only removed where they stand alone: they occur in ordinary words."""
+
+
+_EITHER_CASE = re.compile(r"[0-9a-f]+([: ][0-9a-f]+)*|(%[0-9a-f]{2})+", re.IGNORECASE)
+_ESCAPE = re.compile(r"%[0-9A-F]{2}")
+
+
+def _base64_cores(data: bytes) -> Iterator[str]:
+    """
+    The characters of *data*'s base64 that do not depend on its neighbours.
+
+    Inside longer data the first and last character may mix with other bytes;
+    what is left is the same wherever the data stands.
+    """
+    for offset in range(3):
+        encoded = b64encode(b"\0" * offset + data).decode().rstrip("=")
+        start = (0, 2, 3)[offset]
+        end = (offset + len(data)) * 8 // 6
+        core = encoded[start:end]
+        if len(core) >= MIN_CHARS:
+            yield core
+            yield core.replace("+", "-").replace("/", "_")
+
+
+def _percent_all(data: bytes) -> str:
+    return "".join(f"%{byte:02X}" for byte in data)
+
+
+def renderings(secret: str) -> set[str]:
+    """Texts that carry *secret*, itself included. Case-insensitive ones are lower-case too."""
+    raw = secret.encode("utf-8", "surrogatepass")
+    forms = {secret, secret[::-1], quote(secret, safe=""), quote(secret), quote_plus(secret)}
+    forms |= {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+    forms |= {
+        json.dumps(json.dumps(secret)[1:-1])[1:-1],
+        json.dumps(secret)[1:-1].replace("/", "\\/"),
+    }
+    forms |= {html.escape(secret), _percent_all(raw)}
+    forms |= {_ESCAPE.sub(lambda found: found[0].lower(), form) for form in tuple(forms)}
+    forms.add("".join(f"\\u{ord(char):04x}" if char in "<>&'+=" else char for char in secret))
+    for data in (raw, raw[::-1], secret.encode("utf-16-le", "surrogatepass")):
+        forms |= {data.hex(), data.hex().upper(), data.hex(":"), data.hex(" ")}
+        forms |= set(_base64_cores(data))
+    forms |= set(_base64_cores(secret.encode("utf-16-be", "surrogatepass")))
+    return {form for form in forms if form}
+
+
+class Scrubber:
+    """
+    Replaces known secrets. Immutable; `|` joins two.
+
+    Args:
+        secrets: Raw and rendered values. Empty ones are ignored.
+    """
+
+    __slots__ = ("_bytes", "_exact", "_folded", "_lone", "_secrets")
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._secrets = frozenset(secret for secret in secrets if secret)
+        forms: set[str] = set()
+        for secret in self._secrets:
+            forms |= renderings(secret)
+        long = {form for form in forms if len(form) >= MIN_CHARS}
+        self._lone = frozenset(forms - long)
+        # Hexadecimal digits and percent escapes are written in either case, even mixed.
+        self._folded = frozenset(form.lower() for form in long if _EITHER_CASE.fullmatch(form))
+        self._exact = frozenset(form for form in long if form.lower() not in self._folded)
+        self._bytes = frozenset(
+            form.encode(encoding, "surrogatepass")
+            for form in self._exact | self._folded | {form.upper() for form in self._folded}
+            for encoding in ("utf-8", "utf-16-le", "utf-16-be")
+        )
+
+    def __or__(self, other: Scrubber) -> Scrubber:
+        if other._secrets <= self._secrets:
+            return self
+        return Scrubber(self._secrets | other._secrets)
+
+    def __bool__(self) -> bool:
+        return bool(self._secrets)
+
+    def __repr__(self) -> str:
+        return f"Scrubber(<{len(self._secrets)} secrets>)"
+
+    def text(self, text: str) -> str:
+        """*text* without secrets."""
+        # A search per form is far quicker than one alternation, and nearly always in vain.
+        found = [re.escape(form) for form in self._exact if form in text]
+        if self._folded:
+            lower = text.lower()
+            found += [f"(?i:{re.escape(form)})" for form in self._folded if form in lower]
+        found += [rf"(?<!\w){re.escape(form)}(?!\w)" for form in self._lone if form in text]
+        if not found:
+            return text
+        # Longest first: a form that holds another must win.
+        found.sort(key=lambda part: (-len(part), part))
+        return re.sub("|".join(found), MARK, text)
+
+    def data(self, data: bytes) -> bytes:
+        """*data* without secrets, in UTF-8 and UTF-16 forms. Short secrets are left."""
+        found = [re.escape(form) for form in self._bytes if form in data]
+        if not found:
+            return data
+        found.sort(key=lambda part: (-len(part), part))
+        return re.sub(b"|".join(found), MARK.encode(), data)
+
+    def value(self, value: Any) -> Any:
+        """A JSON value without secrets: strings, and the keys of objects."""
+        if not self._secrets:
+            return value
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, bytes):
+            return self.data(value)
+        if isinstance(value, dict):
+            return {self.text(key): self.value(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.value(item) for item in value]
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            # A numeric secret (a PIN, an account id) would otherwise pass as a number.
+            text = str(value)
+            return value if self.text(text) == text else MARK
+        return value
