@@ -136,12 +136,12 @@ class Index:
         """The word itself, or the indexed ones nearest to it, with their worth."""
         if word in self._postings:
             return [(word, 1.0)]
-        if len(word) < 4:
+        if len(word) < 3:
             return []
         longer = [known for known in self._postings if known.startswith(word)]
         if longer:
             return [(known, _FUZZY) for known in sorted(longer, key=len)[:3]]
-        near = get_close_matches(word, self._postings, n=2, cutoff=0.8)
+        near = get_close_matches(word, self._postings, n=2, cutoff=0.75)
         return [(known, _FUZZY) for known in near]
 
     @staticmethod
