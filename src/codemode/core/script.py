@@ -8,9 +8,18 @@ from, so that each message names the line and column that was submitted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
+from codemode.core import script_python, script_typescript
 from codemode.core.run import Diagnostic, Language
+from codemode.core.submitted import choose_block, detect_language, outside
+from codemode.core.syntax import Mapped, Source, at, line_column, origin
+
+__all__ = ["MAX_SCRIPT_CHARS", "Script", "detect_language", "normalise"]
+
+MAX_SCRIPT_CHARS = 256 * 1024
+"""Longest script that is looked at, in code points."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +37,8 @@ class Script:
         toolsets: Identifiers imported from ``tools`` (as written or added for the
             script), such as ``github``.
         notes: What was done, as diagnostics of severity ``note``.
+        problems: Why it cannot be run, as diagnostics of severity ``error``. A
+            script with problems is never run; the check reports them.
     """
 
     language: Language
@@ -36,3 +47,68 @@ class Script:
     spans: tuple[tuple[int, int, int], ...]
     toolsets: tuple[str, ...] = ()
     notes: tuple[Diagnostic, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
+
+    def position(self, line: int, column: int) -> tuple[int, int]:
+        """Submitted line and column of a line and column of `runnable`; all from 1."""
+        return self.locate(at(self.runnable, line, column))
+
+    def locate(self, offset: int) -> tuple[int, int]:
+        """Submitted line and column of a code point offset in `runnable`."""
+        return line_column(self.submitted, origin(self.spans, offset))
+
+
+def normalise(text: str, language: Language | None, *, toolsets: Collection[str]) -> Script:
+    """
+    Make *text* runnable. Never raises: what cannot be run says so in ``problems``.
+
+    Args:
+        language: None to find it out (`detect_language`).
+        toolsets: Every toolset's identifier in that language. One that is used
+            but not imported is imported for the script.
+    """
+    language = language or detect_language(text)
+    if len(text) > MAX_SCRIPT_CHARS:
+        message = f"The script has {len(text)} characters; at most {MAX_SCRIPT_CHARS} are read."
+        return _refused(text, language, "too-long", message)
+    block = choose_block(text, language) if "```" in text or "~~~" in text else None
+    clean = Mapped.whole(text).edit(outside(text, block))
+    source = Source(clean.text, language)
+    if source.is_too_deep():
+        return _refused(text, language, "too-deep", "The script is nested too deeply to be read.")
+    if language == "typescript":
+        form = script_typescript.make_runnable(source, toolsets)
+    else:
+        form = script_python.make_runnable(source, toolsets)
+    mapped = clean.edit(form.edits)
+    script = Script(
+        language=language,
+        submitted=text,
+        runnable=mapped.text,
+        spans=mapped.spans,
+        toolsets=form.toolsets,
+    )
+
+    def placed(remarks: list[tuple[int, str, str]], severity: str) -> tuple[Diagnostic, ...]:
+        found = []
+        for offset, code, message in remarks:
+            line, column = line_column(text, origin(clean.spans, offset))
+            found.append(
+                Diagnostic(
+                    line=line,
+                    column=column,
+                    severity="error" if severity == "error" else "note",
+                    code=code,
+                    message=message,
+                )
+            )
+        return tuple(found)
+
+    return replace(
+        script, notes=placed(form.notes, "note"), problems=placed(form.problems, "error")
+    )
+
+
+def _refused(text: str, language: Language, code: str, message: str) -> Script:
+    problem = Diagnostic(line=1, column=1, severity="error", code=code, message=message)
+    return Script(language=language, submitted=text, runnable="", spans=(), problems=(problem,))
