@@ -1,0 +1,123 @@
+"""Python: ``ty``, held open as a language server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from codemode.check.document import Document, write_stubs
+from codemode.check.lsp import LanguageServer
+from codemode.check.toolchain import check_environment, python_checker_program
+from codemode.check.typescript import submitted_range
+from codemode.core.gate import neutralised
+from codemode.core.run import Diagnostic, Language
+from codemode.core.script import Script
+
+PYTHON_VERSION = "3.13"
+"""Of the container's CPython; Monty reads the same grammar."""
+
+CONFIG = f"""\
+[environment]
+python-version = "{PYTHON_VERSION}"
+python-platform = "linux"
+extra-paths = ["./stubs"]
+python = "./env"
+root = ["./script"]
+
+[analysis]
+respect-type-ignore-comments = false
+
+[rules]
+unused-awaitable = "error"
+possibly-unresolved-reference = "ignore"
+unused-type-ignore-comment = "ignore"
+"""
+
+_TOP_LEVEL = re.compile(
+    r"^(`await`|`return`|`async for`|`async with`|asynchronous comprehension).* outside of an? "
+)
+"""What ty says of a script's own level, where the harness allows all of it."""
+
+_MEANT = re.compile(r"did you mean [\"`']([^\"`']+)[\"`']", re.IGNORECASE)
+_RENAMED = {"unused-awaitable": "no-await"}
+
+
+class PythonChecker:
+    """
+    Checks Python against stubs (`codemode.check.Checker`).
+
+    Args:
+        max_memory_mib: ty is started again after it used more.
+    """
+
+    language: Language = "python"
+
+    def __init__(self, *, max_memory_mib: int = 3072) -> None:
+        self._max_memory_mib = max_memory_mib
+        self.document = Document(
+            "script/script.py", "python", lay_out=self._lay_out, start=self._start
+        )
+
+    async def check(
+        self, script: Script, stubs: Mapping[str, str], *, engine: str, timeout_s: float
+    ) -> list[Diagnostic]:
+        """See `codemode.check.Checker`. What *engine* lacks is the gate's to say."""
+        items = await self.document.diagnose(neutralised(script), stubs, timeout_s=timeout_s)
+        found = [
+            self._diagnostic(script, item)
+            for item in items
+            if item.get("severity", 1) <= 2 and not _is_expected(item)
+        ]
+        return sorted(found, key=lambda one: (one.line, one.column, one.code))
+
+    async def close(self) -> None:
+        """End ty and remove its folder."""
+        await self.document.close()
+
+    def _lay_out(self, folder: Path, stubs: Mapping[str, str]) -> None:
+        write_stubs(folder / "stubs", stubs)
+        # An environment with nothing in it: otherwise ty finds the one it was started from.
+        (folder / "env" / "bin").mkdir(parents=True)
+        (folder / "env" / "bin" / "python").touch()
+        (folder / "env" / "lib" / f"python{PYTHON_VERSION}" / "site-packages").mkdir(parents=True)
+        (folder / "script").mkdir()
+        (folder / "script" / "script.py").write_text("", encoding="utf-8")
+        (folder / "script" / "__builtins__.pyi").write_text(
+            "from typing import Any\ninput: Any\n", encoding="utf-8"
+        )
+        (folder / "ty.toml").write_text(CONFIG, encoding="utf-8")
+
+    async def _start(self, folder: Path) -> LanguageServer:
+        server = LanguageServer(
+            "ty",
+            [str(python_checker_program()), "server"],
+            env=check_environment(folder),
+            folder=folder,
+            initialization={"logLevel": "error"},
+            max_memory_mib=self._max_memory_mib,
+        )
+        await server.start(timeout_s=30.0)
+        return server
+
+    def _diagnostic(self, script: Script, item: Mapping[str, Any]) -> Diagnostic:
+        line, column, end_line, end_column = submitted_range(script, item["range"])
+        code = str(item.get("code") or "error")
+        full = str(item["message"])
+        # What follows the first paragraph explains the checker's own set-up, paths included.
+        message = full.split("\n\n", 1)[0]
+        return Diagnostic(
+            line=line,
+            column=column,
+            end_line=end_line,
+            end_column=end_column,
+            severity="error" if item.get("severity") == 1 else "warning",
+            code=_RENAMED.get(code, code),
+            message=message,
+            suggestions=tuple(_MEANT.findall(full)),
+        )
+
+
+def _is_expected(item: Mapping[str, Any]) -> bool:
+    return item.get("code") == "invalid-syntax" and bool(_TOP_LEVEL.match(str(item["message"])))

@@ -1,0 +1,131 @@
+"""TypeScript: the native TypeScript 7 compiler, held open as a language server."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from codemode.check.document import Document, utf16_offset, write_stubs
+from codemode.check.lsp import LanguageServer
+from codemode.check.toolchain import check_environment, typescript_program
+from codemode.core.gate import neutralised
+from codemode.core.run import Diagnostic, Language
+from codemode.core.script import Script
+from codemode.core.syntax import at
+
+GLOBALS = Path(__file__).with_name("globals.d.ts")
+
+OPTIONS: Mapping[str, Any] = {
+    "strict": True,
+    "exactOptionalPropertyTypes": True,
+    "erasableSyntaxOnly": True,  # enums and namespaces: Node's type stripping refuses them
+    # `rows[0].title` is what people write; a wrong guess is a clear error at run time,
+    # while refusing it would cost a repair for nearly every script that reads a list.
+    "noUncheckedIndexedAccess": False,
+    "useUnknownInCatchVariables": False,  # scripts catch ToolError and read its fields
+    "target": "esnext",
+    "module": "esnext",
+    "moduleResolution": "bundler",
+    "lib": ["esnext"],
+    "types": [],
+    "typeRoots": [],
+    "resolveJsonModule": False,  # tsc prints the keys of JSON it was made to import
+    "allowJs": False,
+    "skipLibCheck": True,
+    "noEmit": True,
+    "paths": {"tools": ["./stubs/tools.d.ts"]},
+}
+
+_NOTES = {7006, 7019, 7031}
+"""Parameters without a type are how JavaScript is written; they stay ``any``."""
+
+_INTERNAL_PATH = re.compile(r'(?:typeof )?import\("[^"]*/stubs/([^"/]+?)(?:\.d)?"\)')
+_MEANT = re.compile(r"Did you mean (?:to write )?'([^']+)'")
+_PROMISE = re.compile(r"does not exist on type 'Promise<")
+
+
+class TypeScriptChecker:
+    """
+    Checks TypeScript against stubs (`codemode.check.Checker`).
+
+    Args:
+        max_memory_mib: The compiler is started again after it used more.
+    """
+
+    language: Language = "typescript"
+
+    def __init__(self, *, max_memory_mib: int = 3072) -> None:
+        self._max_memory_mib = max_memory_mib
+        self.document = Document(
+            "script.ts", "typescript", lay_out=self._lay_out, start=self._start
+        )
+
+    async def check(
+        self, script: Script, stubs: Mapping[str, str], *, engine: str, timeout_s: float
+    ) -> list[Diagnostic]:
+        """See `codemode.check.Checker`. *engine* changes nothing: both have the same globals."""
+        items = await self.document.diagnose(neutralised(script), stubs, timeout_s=timeout_s)
+        found = [self._diagnostic(script, item) for item in items if item.get("severity", 1) <= 2]
+        return sorted(found, key=lambda one: (one.line, one.column, one.code))
+
+    async def close(self) -> None:
+        """End the compiler and remove its folder."""
+        await self.document.close()
+
+    def _lay_out(self, folder: Path, stubs: Mapping[str, str]) -> None:
+        write_stubs(folder / "stubs", stubs)
+        (folder / "globals.d.ts").write_bytes(GLOBALS.read_bytes())
+        (folder / "script.ts").write_text("export {};\n", encoding="utf-8")
+        declarations = ["./stubs/tools.d.ts"] if "tools.d.ts" in stubs else []
+        config = {
+            "compilerOptions": OPTIONS,
+            "files": ["./script.ts", "./globals.d.ts", *declarations],
+        }
+        (folder / "tsconfig.json").write_text(json.dumps(config), encoding="utf-8")
+
+    async def _start(self, folder: Path) -> LanguageServer:
+        program = await typescript_program()
+        server = LanguageServer(
+            "TypeScript",
+            [str(program), "--lsp", "--stdio"],
+            env=check_environment(folder) | {"GOMEMLIMIT": f"{self._max_memory_mib * 3 // 4}MiB"},
+            folder=folder,
+            max_memory_mib=self._max_memory_mib,
+        )
+        await server.start(timeout_s=30.0)
+        return server
+
+    def _diagnostic(self, script: Script, item: Mapping[str, Any]) -> Diagnostic:
+        number = int(item.get("code") or 0)
+        line, column, end_line, end_column = submitted_range(script, item["range"])
+        message = _INTERNAL_PATH.sub(r"\1", str(item["message"]))
+        if _PROMISE.search(message):
+            message += " Did you forget `await`?"
+        severity = "note" if number in _NOTES else "error" if item.get("severity") == 1 else ""
+        return Diagnostic(
+            line=line,
+            column=column,
+            end_line=end_line,
+            end_column=end_column,
+            severity="note" if severity == "note" else "error" if severity else "warning",
+            code=f"TS{number}",
+            message=message,
+            suggestions=tuple(_MEANT.findall(message)),
+        )
+
+
+def submitted_range(script: Script, span: Mapping[str, Any]) -> tuple[int, int, int, int]:
+    """Line, column, end line and end column, as submitted, of an LSP range in the runnable form."""
+    lines = script.runnable.split("\n")
+    found: list[int] = []
+    for place in (span["start"], span["end"]):
+        row = int(place["line"])
+        text = lines[row] if row < len(lines) else ""
+        column = utf16_offset(text, int(place["character"]))
+        found += script.locate(at(script.runnable, row + 1, column + 1))
+    if (found[2], found[3]) < (found[0], found[1]):
+        found[2:] = found[:2]
+    return found[0], found[1], found[2], found[3]
