@@ -20,7 +20,8 @@ Every exception codemode raises, and how each edge reports it.
   x UpstreamError           the service behind a tool failed or refused
     + UpstreamTimeout       it did not answer in time
     + OutcomeUnknown        it may have acted; the call is never repeated
-    + ResponseTooLarge      it answered more than the run may receive
+    + BadAnswer             it acted, but its answer cannot be used
+      - ResponseTooLarge    it answered more than the run may receive
   x HostFault               a fault of this program; the log has it under its id
   x CheckUnavailable        a checker is missing or broken; run doctor
   x EngineError             the sandbox, not the script, failed
@@ -40,6 +41,7 @@ __all__ = [
     "CALL_ERRORS",
     "REPORT",
     "AddressRefused",
+    "BadAnswer",
     "BadArguments",
     "CallBudgetSpent",
     "CallRefused",
@@ -217,7 +219,13 @@ class OutcomeUnknown(UpstreamError):
     code = "outcome_unknown"
 
 
-class ResponseTooLarge(UpstreamError):
+class BadAnswer(UpstreamError):
+    """The service acted, but its answer cannot be carried or read."""
+
+    code = "bad_answer"
+
+
+class ResponseTooLarge(BadAnswer):
     """The answer is larger than the run may receive."""
 
     code = "response_too_large"
