@@ -506,7 +506,9 @@ def image_build(
     ca_bundle: Annotated[
         Path | None, typer.Option(help="CA certificates for the build alone; not kept.")
     ] = None,
-    full: Annotated[bool, typer.Option("--full/--base", help="With the programs of cli rows.")] = True,
+    full: Annotated[
+        bool, typer.Option("--full/--base", help="With the programs of cli rows.")
+    ] = True,
     as_json: JsonFlag = False,
     config: ConfigOption = None,
 ) -> None:
