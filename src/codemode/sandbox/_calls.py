@@ -1,0 +1,117 @@
+"""The calls of one run: how many at once, and what becomes of them when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from uuid import uuid4
+
+from codemode.core.run import Answer, CallError, LogLine, Reply, Stream, ToolCall, Workspace
+
+LOG = logging.getLogger(__name__)
+DRAIN_S = 10.0
+"""Longest wait for calls in flight once a run is over; the outbound driver records them."""
+
+
+class Calls:
+    """
+    Answers the calls of one run, at most *max_in_flight* at a time.
+
+    Args:
+        answer: The service's; anything it raises becomes an opaque error.
+    """
+
+    def __init__(
+        self, answer: Answer, *, max_in_flight: int, workspace: Workspace | None = None
+    ) -> None:
+        self._answer = answer
+        self._slots = asyncio.Semaphore(max_in_flight)
+        self._workspace = workspace
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.n_calls = 0
+
+    async def ask(self, call: ToolCall) -> Reply:
+        """Wait for a slot and answer one call."""
+        async with self._slots:
+            return await self._one(call)
+
+    async def start(self, call: ToolCall, deliver: Callable[[Reply], None]) -> None:
+        """
+        Wait for a slot, then answer *call* beside the caller and *deliver* the reply.
+
+        The wait is the back-pressure on a sandbox that calls faster than it is answered.
+        """
+        await self._slots.acquire()
+        task = asyncio.create_task(self._deliver(call, deliver))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """Cancel what is in flight and wait, to a bound, until it has been recorded."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=DRAIN_S)
+
+    async def _deliver(self, call: ToolCall, deliver: Callable[[Reply], None]) -> None:
+        try:
+            deliver(await self._one(call))
+        finally:
+            self._slots.release()
+
+    async def _one(self, call: ToolCall) -> Reply:
+        self.n_calls += 1
+        try:
+            return await self._answer(call, self._workspace)
+        except Exception as error:
+            # A fault of ours: the script gets an id, the operator's log the exception.
+            fault = uuid4().hex[:12]
+            LOG.error("fault %s while answering %s", fault, call.tool, exc_info=error)
+            message = f"The host could not answer this call (fault {fault})."
+            return Reply(error=CallError(code="internal", message=message))
+
+
+class Logs:
+    """What a script printed, up to *max_bytes* of UTF-8 over both streams."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._room = max_bytes
+        self._lost_bytes = 0
+        self._lines: list[LogLine] = []
+        self._partial: dict[Stream, str] = {"stdout": "", "stderr": ""}
+
+    def line(self, stream: Stream, text: str) -> None:
+        """One printed text, without its newline."""
+        data = text.encode("utf-8", "replace")
+        if self._lost_bytes or len(data) > self._room:
+            kept = b"" if self._lost_bytes else data[: self._room]
+            self._lost_bytes += len(data) - len(kept)
+            if not kept:
+                return
+            data = kept
+        self._room -= len(data)
+        self._lines.append(LogLine(stream=stream, text=data.decode("utf-8", "ignore")))
+
+    def write(self, stream: Stream, text: str) -> None:
+        """Text as printed; a line is kept once its newline has come."""
+        *lines, rest = (self._partial[stream] + text).split("\n")
+        for line in lines:
+            self.line(stream, line)
+        if len(rest) > 65536:
+            self.line(stream, rest)
+            rest = ""
+        self._partial[stream] = rest
+
+    def close(self) -> tuple[LogLine, ...]:
+        """Every line, in order; what has no newline yet included."""
+        for stream, rest in self._partial.items():
+            if rest:
+                self.line(stream, rest)
+                self._partial[stream] = ""
+        return tuple(self._lines)
+
+    @property
+    def truncated(self) -> tuple[str, ...]:
+        return (f"logs: {self._lost_bytes} bytes dropped",) if self._lost_bytes else ()

@@ -1,0 +1,425 @@
+"""TypeScript sandboxes of the isolate engine: one Deno process per run, no permissions."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import tempfile
+import time
+from asyncio.subprocess import PIPE, Process
+from collections import deque
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from codemode.core.frames import PROTOCOL, Channel, Frame, State
+from codemode.core.run import Job, Limits, Outcome, Reply, ScriptError, ToolCall, Usage
+from codemode.errors import EngineUnavailable, ProtocolError
+from codemode.sandbox._calls import Calls, Logs
+from codemode.sandbox._ends import out_of_cpu, out_of_memory, result_outcome, too_long
+
+START_S = 20.0
+REAP_S = 5.0
+WATCH_S = 0.05
+RUNTIME_MIB = 96
+"""What Deno itself needs beside the script's heap."""
+
+FLAGS = (
+    "run",
+    "--quiet",
+    "--no-prompt",
+    "--no-remote",
+    "--no-npm",
+    "--cached-only",
+    "--no-config",
+    "--no-lock",
+    "--no-check",
+    "--node-modules-dir=none",
+)
+"""No ``--allow-*``: without these, ``import("npm:...")`` would still reach the network."""
+
+OUT_OF_MEMORY = b"out of memory"
+STREAMS = ("stdout", "stderr")
+
+
+def job_frame(job: Job) -> Frame:
+    """The ``run`` frame of *job*."""
+    names = {
+        toolset: {
+            name: {"tool": tool.tool, "renames": dict(tool.renames)} for name, tool in tools.items()
+        }
+        for toolset, tools in job.names.items()
+    }
+    return {
+        "type": "run",
+        "job": {
+            "run_id": job.run_id,
+            "language": job.language,
+            "source": job.source,
+            "names": names,
+            "input": job.input,
+            "limits": asdict(job.limits),
+            "collect_files": job.collect_files,
+        },
+    }
+
+
+def reply_frame(call_id: int, reply: Reply) -> Frame:
+    """The ``reply`` frame for one call."""
+    if reply.error is not None:
+        return {"type": "reply", "id": call_id, "error": asdict(reply.error)}
+    return {"type": "reply", "id": call_id, "value": reply.value}
+
+
+class DenoProcess:
+    """
+    One process: started, given one job, killed.
+
+    Args:
+        heap_mib: V8's heap; what the process may use is `RUNTIME_MIB` more.
+        folder: Working and cache folder; empty of anything of the host's.
+    """
+
+    def __init__(self, deno: str, harness: Path, folder: Path, *, heap_mib: int) -> None:
+        self._deno = deno
+        self._harness = harness
+        self._folder = folder
+        self.heap_mib = heap_mib
+        self._process: Process | None = None
+        self._channel = Channel()
+        self._frames: deque[Frame] = deque()
+        self._stderr = bytearray()
+        self._errors: asyncio.Task[None] | None = None
+        self._over_memory = False
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and self._process.returncode is None
+
+    async def start(self) -> None:
+        """
+        Spawn and greet.
+
+        Raises:
+            EngineUnavailable: If it cannot be started or does not answer in `START_S`.
+        """
+        # Outgrowing the heap must end the process, not page the machine to death.
+        heap = f"--v8-flags=--max-old-space-size={self.heap_mib}"
+        environment = {"NO_COLOR": "1", "DENO_NO_UPDATE_CHECK": "1", "DENO_DIR": str(self._folder)}
+        if sys.platform == "win32":
+            environment["SYSTEMROOT"] = os.environ.get("SYSTEMROOT", r"C:\Windows")
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                self._deno,
+                *FLAGS,
+                heap,
+                str(self._harness),
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=PIPE,
+                cwd=self._folder,
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise EngineUnavailable(
+                f"Deno cannot be started: {error}.", hint="Reinstall codemode; it brings Deno."
+            ) from None
+        self._errors = asyncio.create_task(self._read_stderr())
+        try:
+            async with asyncio.timeout(START_S):
+                self._write({"type": "hello", "protocol": PROTOCOL})
+                await self._next()
+        except (TimeoutError, EOFError, ProtocolError) as error:
+            await self.kill()
+            detail = self._stderr[-300:].decode("utf-8", "replace").strip() or type(error).__name__
+            raise EngineUnavailable(
+                f"Deno did not get ready: {detail}", hint="Run codemode doctor."
+            ) from None
+
+    async def run(self, job: Job, calls: Calls, logs: Logs) -> Outcome:
+        """Give it *job* and follow it to its end. Never raises for what a script can do."""
+        self._limit_cpu(job.limits.cpu_s)
+        watch = asyncio.create_task(self._watch_memory())
+        try:
+            self._write(job_frame(job))
+            done = await self._follow(calls, logs)
+        except ProtocolError as error:
+            message = f"The sandbox broke the protocol: {error.message}"
+            return Outcome(
+                status="engine_lost", error=ScriptError(code="protocol_error", message=message)
+            )
+        except (EOFError, ConnectionError):
+            return await self._lost(job.limits)
+        finally:
+            watch.cancel()
+        return read_done(done, job.limits)
+
+    async def kill(self) -> None:
+        """End it and everything it started, and reap it. Idempotent."""
+        process = self._process
+        if process is None:
+            return
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                if hasattr(os, "killpg"):
+                    os.killpg(process.pid, signal.SIGKILL)
+                else:
+                    process.kill()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), REAP_S)
+        if self._errors is not None:
+            self._errors.cancel()
+        if process.stdin is not None:
+            process.stdin.close()
+
+    async def _follow(self, calls: Calls, logs: Logs) -> Frame:
+        while True:
+            frame = await self._next()
+            kind = frame["type"]
+            if kind == "done":
+                return frame
+            if kind == "log" and frame["stream"] in STREAMS:
+                logs.line(frame["stream"], frame["text"])
+            elif kind == "call":
+                call = ToolCall(id=frame["id"], tool=frame["tool"], args=frame["args"])
+                await calls.start(call, lambda reply, id=call.id: self._reply(id, reply))  # type: ignore[misc]
+
+    def _reply(self, call_id: int, reply: Reply) -> None:
+        if not self.alive or self._channel.state is not State.RUNNING:
+            return
+        try:
+            frame = self._channel.send(reply_frame(call_id, reply))
+        except ProtocolError as error:
+            too_large = {"code": "response_too_large", "message": error.message, "hint": ""}
+            frame = self._channel.send({"type": "reply", "id": call_id, "error": too_large})
+        self._write_bytes(frame)
+
+    def _write(self, frame: Frame) -> None:
+        self._write_bytes(self._channel.send(frame))
+
+    def _write_bytes(self, data: bytes) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        if not self._process.stdin.is_closing():
+            self._process.stdin.write(data)
+
+    async def _next(self) -> Frame:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        while not self._frames:
+            data = await self._process.stdout.read(65536)
+            if not data:
+                raise EOFError
+            self._frames.extend(self._channel.receive(data))
+        return self._frames.popleft()
+
+    async def _read_stderr(self) -> None:
+        assert self._process is not None
+        assert self._process.stderr is not None
+        while data := await self._process.stderr.read(4096):
+            self._stderr += data
+            del self._stderr[:-8192]
+
+    async def _lost(self, limits: Limits) -> Outcome:
+        """The process ended without ``done``: say why as well as can be known."""
+        assert self._process is not None
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._process.wait(), REAP_S)
+        if self._errors is not None:
+            await asyncio.wait([self._errors], timeout=1.0)
+        if self._over_memory or OUT_OF_MEMORY in bytes(self._stderr).lower():
+            return out_of_memory(limits)
+        if self._process.returncode == -getattr(signal, "SIGXCPU", 24):
+            return out_of_cpu(limits)
+        message = f"The sandbox ended by itself (exit {self._process.returncode})."
+        return Outcome(status="engine_lost", error=ScriptError(code="crashed", message=message))
+
+    def _limit_cpu(self, cpu_s: float) -> None:
+        """A spinning script must end even if this host process dies first."""
+        if sys.platform != "linux":
+            return
+        import resource
+
+        used_s = _cpu_used_s(self.pid)
+        soft = int(used_s + cpu_s) + 1
+        with contextlib.suppress(OSError, ValueError):
+            resource.prlimit(self.pid, resource.RLIMIT_CPU, (soft, soft + 1))
+
+    async def _watch_memory(self) -> None:
+        """Kill it when it outgrows its memory: buffers live outside V8's heap."""
+        if sys.platform != "linux":
+            return
+        most_mib = self.heap_mib + RUNTIME_MIB
+        while (resident_mib := _resident_mib(self.pid)) is not None:
+            if resident_mib > most_mib:
+                self._over_memory = True
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self.pid, signal.SIGKILL)
+                return
+            await asyncio.sleep(WATCH_S)
+
+
+class DenoPool:
+    """
+    Idle processes, each ready for one job.
+
+    Args:
+        deno: Path of the program.
+        harness: The adapter module it runs.
+        warm: How many to keep ready.
+    """
+
+    def __init__(self, deno: str, harness: Path, *, warm: int) -> None:
+        self._deno = deno
+        self._harness = harness
+        self._warm = warm
+        self._heap_mib = Limits().memory_mib
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._ready: deque[DenoProcess] = deque()
+        self._making: set[asyncio.Task[None]] = set()
+        self._taken: set[DenoProcess] = set()
+
+    async def start(self) -> None:
+        """
+        Make the first process, and the others beside the caller.
+
+        Raises:
+            EngineUnavailable: If Deno does not start here.
+        """
+        self._folder = tempfile.TemporaryDirectory(prefix="codemode-deno-")
+        self._ready.append(await self._make(self._heap_mib))
+        self._refill()
+
+    async def run(self, job: Job, calls: Calls, logs: Logs) -> Outcome:
+        """
+        Run *job* in a process of its own, then kill it.
+
+        Raises:
+            EngineUnavailable: If there is none and none can be started.
+        """
+        process = await self._take(job.limits.memory_mib)
+        self._taken.add(process)
+        try:
+            async with asyncio.timeout(job.limits.wall_s):
+                return await process.run(job, calls, logs)
+        except TimeoutError:
+            return too_long(job.limits)
+        finally:
+            self._taken.discard(process)
+            # Killing is not worth the caller's time, but nobody else would do it.
+            self._later(process.kill())
+            self._refill()
+
+    async def close(self) -> None:
+        """Kill every process. Idempotent."""
+        making, self._making = self._making, set()
+        self._warm = 0
+        for task in making:
+            task.cancel()
+        await asyncio.gather(*making, return_exceptions=True)
+        for process in [*self._ready, *self._taken]:
+            await process.kill()
+        self._ready.clear()
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+    async def _take(self, heap_mib: int) -> DenoProcess:
+        while heap_mib == self._heap_mib and self._ready:
+            process = self._ready.popleft()
+            if process.alive:
+                return process
+        return await self._make(heap_mib)
+
+    async def _make(self, heap_mib: int) -> DenoProcess:
+        if self._folder is None:
+            raise EngineUnavailable("The isolate engine is closed.")
+        process = DenoProcess(self._deno, self._harness, Path(self._folder.name), heap_mib=heap_mib)
+        try:
+            await process.start()
+        except asyncio.CancelledError:
+            await process.kill()
+            raise
+        return process
+
+    def _refill(self) -> None:
+        for _ in range(self._warm - len(self._ready) - self._n_making):
+            self._later(self._add(), making=True)
+
+    @property
+    def _n_making(self) -> int:
+        return sum(task.get_name() == "making" for task in self._making)
+
+    async def _add(self) -> None:
+        with contextlib.suppress(EngineUnavailable):  # the next run finds out and says so
+            self._ready.append(await self._make(self._heap_mib))
+
+    def _later(self, work: Any, *, making: bool = False) -> None:
+        task = asyncio.create_task(work, name="making" if making else "killing")
+        self._making.add(task)
+        task.add_done_callback(self._making.discard)
+
+
+def read_done(frame: Frame, limits: Limits) -> Outcome:
+    """A ``done`` frame as an `Outcome`; it is untrusted, so every field is checked."""
+    usage = _usage(frame.get("usage"))
+    cut = frame.get("truncated")
+    truncated = tuple(str(item)[:500] for item in cut[:10]) if isinstance(cut, list) else ()
+    if frame["status"] == "succeeded":
+        if "value" not in frame:
+            return Outcome(status="succeeded", usage=usage, truncated=truncated)
+        return replace(result_outcome(frame["value"], limits), usage=usage, truncated=truncated)
+    error = frame.get("error")
+    told = error if isinstance(error, dict) else {}
+    return Outcome(
+        status="cancelled" if told.get("code") == "cancelled" else "failed",
+        error=ScriptError(
+            code=str(told.get("code", "exception"))[:100],
+            message=str(told.get("message", "The script failed."))[:20_000],
+            line=_whole(told.get("line")),
+            column=_whole(told.get("column")),
+            hint=str(told.get("hint") or "")[:2000],
+        ),
+        usage=usage,
+        truncated=truncated,
+    )
+
+
+def _usage(told: Any) -> Usage:
+    fields = told if isinstance(told, dict) else {}
+
+    def number(name: str) -> float:
+        value = fields.get(name)
+        return float(value) if isinstance(value, int | float) and 0 <= value < 1e12 else 0.0
+
+    return Usage(cpu_ms=number("cpu_ms"), peak_memory_mib=number("peak_memory_mib"))
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) and 0 <= value < 1 << 31 else 0
+
+
+def _resident_mib(pid: int) -> float | None:
+    """Memory of a process (Linux), or None if there is no such process."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (OSError, IndexError):
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def _cpu_used_s(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError, ValueError):
+        return time.process_time()
