@@ -105,7 +105,7 @@ def _targets(source: Source, node: Node | None) -> set[str]:
     return {name for child in node.named_children for name in _targets(source, child)}
 
 
-def _is_name(node: Node) -> bool:
+def reads(node: Node) -> bool:
     """Whether an identifier reads a variable (not an attribute, keyword or import)."""
     parent = node.parent
     if parent is None:
@@ -123,7 +123,7 @@ def _add_imports(source: Source, toolsets: Collection[str], form: Form) -> str:
     offered = {*toolsets, *HOST_FUNCTIONS, "tools"}
     missing: dict[str, int] = {}
     for node in source.walk():
-        if node.type == "identifier" and _is_name(node):
+        if node.type == "identifier" and reads(node):
             name = source.of(node)
             if name in offered and name not in declared:
                 missing.setdefault(name, source.start(node))

@@ -1,0 +1,78 @@
+"""
+Forgotten ``await``, in both languages: where the promise of a tool call goes.
+
+Neither compiler says it: a call that nobody waits for is a correct expression.
+A promise is followed outwards from the call until somebody waits for it
+(`Verdict.FINE`), nobody can (`Verdict.LOST`), or it leaves sight (`Verdict.AWAY`,
+which is no error).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Literal, NamedTuple, TypeAlias
+
+from tree_sitter import Node
+
+from codemode.core.syntax import Source
+
+Kind: TypeAlias = Literal["one", "many"]
+"""One promise, or a list (or other holder) of promises."""
+
+
+class Verdict(Enum):
+    """Where a promise ended."""
+
+    FINE = "fine"
+    AWAY = "away"
+    LOST = "lost"
+
+
+class Fate(NamedTuple):
+    """What became of a promise; *node* and *message* say where and how it got lost."""
+
+    verdict: Verdict
+    node: Node
+    message: str = ""
+
+
+class Step(NamedTuple):
+    """Go on from *node*, which is again a promise or a holder of some."""
+
+    node: Node
+    kind: Kind
+
+
+@dataclass(slots=True)
+class Flow:
+    """
+    State of one search.
+
+    Args:
+        seen: Variables being followed, so that a cycle ends.
+        waiting: Functions whose every call is a promise too.
+    """
+
+    source: Source
+    reads: dict[str, list[Node]]
+    seen: set[str] = field(default_factory=set)
+    waiting: set[str] = field(default_factory=set)
+
+
+def variable(flow: Flow, name: str, kind: Kind, node: Node, follow: object) -> Fate:
+    """A promise kept in a variable is as good as the best use of that variable."""
+    assert callable(follow)
+    if name in flow.seen:
+        return Fate(Verdict.AWAY, node)
+    flow.seen.add(name)
+    fates: list[Fate] = [follow(flow, read, kind) for read in flow.reads.get(name, [])]
+    flow.seen.discard(name)
+    if any(fate.verdict is Verdict.FINE for fate in fates):
+        return Fate(Verdict.FINE, node)
+    lost = [fate for fate in fates if fate.verdict is Verdict.LOST]
+    if lost:
+        return lost[0]
+    if fates:
+        return Fate(Verdict.AWAY, node)
+    return Fate(Verdict.LOST, node, f"`{name}` is never awaited.")
