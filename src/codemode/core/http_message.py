@@ -74,8 +74,8 @@ def _place(spec: HttpSpec, args: Mapping[str, JsonValue]) -> _Places:
         elif param.place == "query":
             safe = QUERY_RESERVED if param.reserved else ""
             places.query += [
-                f"{_quote(argument, name, '[]')}={_quote(argument, text, safe)}"
-                for name, text in _pairs(param, value)
+                f"{_quote(argument, name, '[]')}={_joined(argument, texts, joint, safe)}"
+                for name, texts, joint in _pairs(param, value)
             ]
         else:
             places.headers.append((param.name, _header_value(argument, param, value)))
@@ -208,31 +208,36 @@ def _header_value(argument: str, param: Param, value: JsonValue) -> str:
     return text.strip()
 
 
-def _pairs(param: Param, value: JsonValue) -> Iterator[Pair]:
-    """Name and text of each query or form field that *value* becomes."""
+Field = tuple[str, tuple[str, ...], str]
+"""Name, texts, and what joins them once each is encoded: a delimiter stays a delimiter."""
+
+_JOINTS = {"spaceDelimited": "%20", "pipeDelimited": "%7C"}
+
+
+def _joined(argument: str, texts: tuple[str, ...], joint: str, safe: str = "") -> str:
+    return joint.join(_quote(argument, text, safe) for text in texts)
+
+
+def _pairs(param: Param, value: JsonValue) -> Iterator[Field]:
+    """Each query or form field that *value* becomes."""
     name, style = param.name, param.style or "form"
-    if style == "json":
-        yield name, _plain(value)
+    if style == "json" or not isinstance(value, list | dict):
+        yield name, (_plain(value),), ""
+    elif style == "deepObject":
+        yield from _deep(name, value)
     elif isinstance(value, list):
-        if style == "deepObject":
-            yield from _deep(name, value)
-        elif param.explode if param.explode is not None else style == "form":
-            yield from ((name, _plain(item)) for item in value)
+        if param.explode if param.explode is not None else style == "form":
+            yield from ((name, (_plain(item),), "") for item in value)
         elif value:
-            joint = {"spaceDelimited": " ", "pipeDelimited": "|"}.get(style, ",")
-            yield name, joint.join(map(_plain, value))
-    elif isinstance(value, dict):
-        if style == "deepObject":
-            yield from _deep(name, value)
-        elif param.explode is False:
-            yield name, ",".join(f"{key},{_plain(item)}" for key, item in value.items())
-        else:
-            yield from ((key, _plain(item)) for key, item in value.items())
+            yield name, tuple(map(_plain, value)), _JOINTS.get(style, ",")
+    elif param.explode is False:
+        texts = tuple(text for key, item in value.items() for text in (key, _plain(item)))
+        yield name, texts, ","
     else:
-        yield name, _plain(value)
+        yield from ((key, (_plain(item),), "") for key, item in value.items())
 
 
-def _deep(name: str, value: JsonValue) -> Iterator[Pair]:
+def _deep(name: str, value: JsonValue) -> Iterator[Field]:
     if isinstance(value, dict):
         for key, item in value.items():
             yield from _deep(f"{name}[{key}]", item)
@@ -240,7 +245,7 @@ def _deep(name: str, value: JsonValue) -> Iterator[Pair]:
         for index, item in enumerate(value):
             yield from _deep(f"{name}[{index}]", item)
     else:
-        yield name, "" if value is None else _plain(value)
+        yield name, ("" if value is None else _plain(value),), ""
 
 
 Body = tuple[bytes, tuple[bytes | FileRef, ...], str]
@@ -257,9 +262,9 @@ def _body(spec: HttpSpec, items: list[tuple[str, Param, JsonValue]]) -> Body:
         return _multipart(spec, items)
     if spec.body == "form":
         fields = "&".join(
-            f"{_quote(argument, name, '[]')}={_quote(argument, text)}"
+            f"{_quote(argument, name, '[]')}={_joined(argument, texts, joint)}"
             for argument, param, value in items
-            for name, text in _fields(param, value)
+            for name, texts, joint in _fields(param, value)
         )
         return fields.encode(), (), "application/x-www-form-urlencoded"
     whole = next((value for _, param, value in items if not param.name), None)
@@ -276,7 +281,7 @@ def _json(document: JsonValue) -> bytes:
         raise BadArguments(f"The arguments are not JSON: {type(error).__name__}.") from None
 
 
-def _fields(param: Param, value: JsonValue) -> Iterator[Pair]:
+def _fields(param: Param, value: JsonValue) -> Iterator[Field]:
     """Form fields. Nested values have one common form, brackets, unless the row has another."""
     if value is None:
         return
@@ -315,8 +320,9 @@ def _multipart(spec: HttpSpec, items: list[tuple[str, Param, JsonValue]]) -> Bod
                 name = str(path).rsplit("/", 1)[-1]
                 parts += [_part_head(boundary, param.name, name), FileRef(path=path), b"\r\n"]
         else:
-            for name, text in _fields(param, value):
+            for name, texts, joint in _fields(param, value):
                 head = _part_head(boundary, name, None)
+                text = unquote(joint).join(texts)
                 parts += [head, text.encode("utf-8", "replace"), b"\r\n"]
     parts.append(f"--{boundary}--\r\n".encode())
     kind = f"multipart/form-data; boundary={boundary}"

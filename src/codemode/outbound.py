@@ -1,0 +1,339 @@
+"""
+Drives the outbound flow with real I/O: one `Outbound` per run.
+
+It owns what the pure flow has not: the clock, the tasks, the count of calls, and
+the objects that find secrets, send requests and keep records. Two runs share
+those objects and nothing that belongs to a run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Protocol, TypeAlias
+from uuid import uuid4
+
+from codemode.core.audit import AuditEvent
+from codemode.core.call import Response, SendContext, Sender
+from codemode.core.credential import Credential, Secret
+from codemode.core.ledger import Entry
+from codemode.core.needs import (
+    Flow,
+    Need,
+    NeedApproval,
+    NeedExecuted,
+    NeedFile,
+    NeedFinalise,
+    NeedRecord,
+    NeedReserve,
+    NeedSecret,
+    NeedSend,
+    NeedWrite,
+    Supply,
+)
+from codemode.core.outbound import OutboundRun
+from codemode.core.policy import Policy
+from codemode.core.run import (
+    CallError,
+    CallRecord,
+    Limits,
+    LogLine,
+    Reply,
+    RunResult,
+    ScriptError,
+    ToolCall,
+    Workspace,
+)
+from codemode.core.tool import RESERVED_TOOLSET, Directory, JsonValue, Tool
+from codemode.errors import (
+    BadArguments,
+    CallRefused,
+    CodemodeError,
+    HostFault,
+    NeedsContainer,
+    OutcomeUnknown,
+    UpstreamTimeout,
+)
+
+LOG = logging.getLogger(__name__)
+
+GRACE_S = 2.0
+"""Beyond a call's own deadline, for a sender that does not keep it."""
+
+HostFunction: TypeAlias = Callable[[dict[str, JsonValue]], Awaitable[JsonValue]]
+Approve: TypeAlias = Callable[[Tool, Mapping[str, JsonValue], str], Awaitable[bool]]
+"""Asks a person about one call: tool, arguments, the rule that asks."""
+
+
+class Ledger(Protocol):
+    """See `codemode.store.ledger`."""
+
+    async def reserve(self, entry: Entry) -> Entry | None: ...
+
+    async def executed(self, key: str) -> None: ...
+
+    async def finalise(self, entry: Entry) -> None: ...
+
+
+class Audit(Protocol):
+    """See `codemode.store.audit`."""
+
+    def write(self, event: AuditEvent, *, duration_ms: float) -> None: ...
+
+
+class Secrets(Protocol):
+    """See `codemode.store.secrets`."""
+
+    async def get(self, credential: Credential, *, fresh: bool = False) -> Secret: ...
+
+
+class Outbound:
+    """
+    Answers the tool calls of one run. `answer` is a `codemode.core.run.Answer`.
+
+    Args:
+        run: What the calls share; its state belongs to this object alone.
+        senders: ``via`` -> its sender.
+        approve: Asked for calls that the policy says to ask about; None: refused.
+        host_functions: ``codemode.search`` and the like, answered here without policy.
+        call_timeout_s: One call.
+        max_response_bytes: One decoded answer.
+    """
+
+    def __init__(
+        self,
+        run: OutboundRun,
+        *,
+        senders: Mapping[str, Sender],
+        ledger: Ledger,
+        audit: Audit,
+        secrets: Secrets,
+        approve: Approve | None = None,
+        host_functions: Mapping[str, HostFunction] | None = None,
+        limits: Limits | None = None,
+        call_timeout_s: float = 30.0,
+        max_response_bytes: int = 8 * 1024 * 1024,
+    ) -> None:
+        limits = limits or Limits()
+        self._run = run
+        self._senders = senders
+        self._ledger, self._audit, self._secrets = ledger, audit, secrets
+        self._approve = approve
+        self._host_functions = dict(host_functions or {})
+        self._timeout_s, self._max_response_bytes = call_timeout_s, max_response_bytes
+        self._in_flight = asyncio.Semaphore(limits.max_in_flight)
+        self._tasks: set[asyncio.Task[Reply]] = set()
+        self._closed = False
+        self._out_of_time = False
+        self._n_calls = self._n_host_calls = 0
+        self.records: list[CallRecord] = []
+        """Calls in the order they ended; `codemode.core.run.CallRecord.seq` is arrival."""
+
+    # -- calls -------------------------------------------------------------------------------
+
+    async def answer(self, call: ToolCall, workspace: Workspace | None) -> Reply:
+        """
+        Answer one call. Cancelling the caller does not cancel what may have been sent:
+        that is awaited in `drain`.
+        """
+        if call.tool.partition(".")[0] == RESERVED_TOOLSET:
+            return await self._answer_here(call)
+        # Counted before anything is awaited, so a budget of N under gather lets N through.
+        self._n_calls += 1
+        task = asyncio.ensure_future(self._drive(call, self._n_calls, workspace))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
+
+    async def _answer_here(self, call: ToolCall) -> Reply:
+        self._n_host_calls += 1
+        function = self._host_functions.get(call.tool)
+        if function is None or self._n_host_calls > max(self._run.max_calls, 100):
+            code, why = "unknown_tool", f"There is no tool {call.tool[:100]!r}."
+            if function is not None:
+                code, why = "too_many_calls", "The run has used all its searches."
+            return Reply(error=CallError(code=code, message=why))
+        try:
+            value = await function(dict(call.args))
+            return Reply(value=self._run.scrubber.value(value))
+        except CodemodeError as error:
+            return Reply(error=CallError(code=error.code, message=error.message, hint=error.hint))
+        except Exception as error:
+            return Reply(error=_say(_fault(call.tool, error)))
+
+    async def _drive(self, call: ToolCall, seq: int, workspace: Workspace | None) -> Reply:
+        async with self._in_flight:
+            started = time.monotonic()
+            flow = self._run.call(call, seq, has_workspace=workspace is not None)
+            try:
+                return await self._supplied(flow, workspace, started)
+            except Exception as error:
+                # The flow itself is at fault. Whether anything was sent is in the ledger.
+                fault = _fault(call.tool, error)
+                tool = call.tool if call.tool in self._run.directory else "unknown"
+                effect = self._run.directory.get(tool).effect if tool != "unknown" else "read"
+                self.records.append(
+                    CallRecord(seq=seq, tool=tool, effect=effect, state="unknown", error=fault.code)
+                )
+                return Reply(error=_say(fault))
+
+    async def _supplied(self, flow: Flow, workspace: Workspace | None, started: float) -> Reply:
+        try:
+            need = next(flow)
+            while True:
+                try:
+                    supply = await self._supply(need, workspace, started)
+                except CodemodeError as error:
+                    need = flow.throw(error)
+                except asyncio.CancelledError:
+                    if not self._out_of_time:
+                        raise
+                    lost = OutcomeUnknown("The run ended before the answer came.")
+                    need = flow.throw(lost)
+                except Exception as error:
+                    need = flow.throw(_fault(type(need).__name__, error))
+                else:
+                    need = flow.send(supply)
+        except StopIteration as done:
+            reply: Reply = done.value
+            return reply
+
+    async def _supply(self, need: Need, workspace: Workspace | None, started: float) -> Supply:
+        match need:
+            case NeedSend():
+                return await self._send(need, workspace)
+            case NeedSecret():
+                return await self._secrets.get(need.credential, fresh=need.fresh)
+            case NeedReserve():
+                self._check_open()
+                return await self._ledger.reserve(need.entry)
+            case NeedExecuted():
+                return await self._ledger.executed(need.key)
+            case NeedFinalise():
+                return await self._ledger.finalise(need.entry)
+            case NeedApproval():
+                self._check_open()
+                if self._approve is None:
+                    return False
+                return await self._approve(need.tool, need.args, need.rule)
+            case NeedFile():
+                return await self._read_file(need.path, workspace)
+            case NeedWrite():
+                if workspace is None:
+                    raise NeedsContainer("The answer is a file, and this engine has none.")
+                return await workspace.write_file(need.file.path, need.file.data)
+            case NeedRecord():
+                duration_ms = (time.monotonic() - started) * 1000
+                self.records.append(replace(need.record, duration_ms=round(duration_ms, 3)))
+                return self._audit.write(need.event, duration_ms=duration_ms)
+
+    async def _send(self, need: NeedSend, workspace: Workspace | None) -> Response:
+        self._check_open()
+        context = SendContext(
+            workspace=workspace,
+            timeout_s=self._timeout_s,
+            max_response_bytes=self._max_response_bytes,
+            run_id=self._run.run_id,
+        )
+        try:
+            async with asyncio.timeout(self._timeout_s + GRACE_S):
+                return await self._senders[need.via].send(need.request, context)
+        except TimeoutError:
+            raise UpstreamTimeout(
+                f"No answer within {self._timeout_s:g} s.", retryable=True
+            ) from None
+
+    async def _read_file(self, path: str, workspace: Workspace | None) -> bytes:
+        if workspace is None:
+            raise NeedsContainer("The call sends a file, and this engine has none.")
+        try:
+            return await workspace.read_file(path, max_bytes=self._run.max_file_bytes)
+        except (OSError, ValueError) as error:
+            raise BadArguments(f"The file {path!r} cannot be read: {error}") from None
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise CallRefused("The run has ended; the call was not sent.")
+
+    # -- mid-run -----------------------------------------------------------------------------
+
+    def update(self, *, policy: Policy | None = None, directory: Directory | None = None) -> None:
+        """Put a new policy or directory in force; the next call obeys it."""
+        if policy is not None:
+            self._run.policy = policy
+        if directory is not None:
+            self._run.directory = directory
+
+    # -- the end -----------------------------------------------------------------------------
+
+    def cancel(self) -> None:
+        """From now on nothing new is sent. Calls in flight go on; see `drain`."""
+        self._closed = True
+
+    async def drain(self, bound_s: float) -> None:
+        """
+        Close, wait up to *bound_s* seconds for calls in flight, and record every one.
+
+        What is still unanswered then is recorded as unknown (a read: as failed).
+        Idempotent.
+        """
+        self._closed = True
+        if not self._tasks:
+            return
+        await asyncio.wait(set(self._tasks), timeout=bound_s)
+        late = set(self._tasks)
+        if late:
+            self._out_of_time = True
+            for task in late:
+                task.cancel()
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait(late, timeout=GRACE_S)
+
+    def scrubbed(self, result: RunResult) -> RunResult:
+        """*result* without any secret this run has used, wherever a script put it."""
+        scrub = self._run.scrubber
+        if not scrub:
+            return result
+        error = result.error
+        if error is not None:
+            error = _scrubbed_error(error, scrub.text)
+        return replace(
+            result,
+            value=scrub.value(result.value),
+            error=error,
+            logs=tuple(
+                LogLine(stream=log.stream, text=scrub.text(log.text)) for log in result.logs
+            ),
+            files=tuple(
+                replace(file, path=scrub.text(file.path), data=scrub.data(file.data))
+                for file in result.files
+            ),
+            notes=tuple(map(scrub.text, result.notes)),
+        )
+
+
+def _scrubbed_error(error: ScriptError, text: Callable[[str], str]) -> ScriptError:
+    return replace(error, message=text(error.message), hint=text(error.hint))
+
+
+def _fault(what: str, error: BaseException) -> HostFault:
+    """A fault of ours: the script gets an id, the operator's log where it happened."""
+    fault_id = uuid4().hex[:12]
+    # Type and place, not the text or the locals: those may quote a request.
+    trace: Any = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else "?"
+    LOG.error("fault %s in %s: %s at %s", fault_id, what[:100], type(error).__name__, place)
+    return HostFault(
+        f"The host could not answer this call (fault {fault_id}).",
+        hint="The operator's log says more under that id.",
+    )
+
+
+def _say(error: CodemodeError) -> CallError:
+    return CallError(code=error.code, message=error.message, hint=error.hint)
