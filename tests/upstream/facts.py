@@ -204,7 +204,7 @@ def _readings(raw: Any, schema: Mapping[str, Any], where: str) -> list[Any]:
         if schema.get("type") == "array":
             return [[_typed(item, schema.get("items", {}), where) for item in raw.values()]]
         known = schema.get("properties", {})
-        extra = schema.get("additionalProperties", {})
+        extra = schema.get("additionalProperties", False if known else {})
         value = {}
         for key, item in raw.items():
             if key not in known and extra is False:

@@ -45,6 +45,12 @@ class FactUpstream(FakeUpstream):
             raise LookupError(f"{service} has no {method} {path}")
         self._answers[service, method, path] = answer
 
+    def forget(self) -> None:
+        """As if just started: nothing served, nothing seen."""
+        self._answers.clear()
+        self.requests.clear()
+        self.refused.clear()
+
     def _service(self, name: str) -> Service:
         if name not in self._services:
             self._services[name] = load(name)
