@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable
 from codemode.core.types import (
     INTEGER,
     NEVER,
-    NULL,
     NUMBER,
     UNKNOWN,
     Array,

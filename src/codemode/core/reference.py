@@ -58,9 +58,7 @@ def find(ref: object, root: Any, defs: Mapping[str, Any], *, in_defs: bool) -> T
     pointer = unquote(fragment)
     if pointer and not pointer.startswith("/"):
         return _anchor(pointer, root, in_defs)
-    parts = tuple(
-        part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]
-    )
+    parts = tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
     if "__proto__" in parts:
         raise Unresolved(f"$ref {ref!r} names __proto__, which is refused")
     if (split := _definition(parts)) is not None:

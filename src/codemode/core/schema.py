@@ -152,9 +152,7 @@ class Reader:
         if tool.returns is None:
             types.returns = Unknown("the row does not say what the tool returns")
         else:
-            types.returns = self._root(
-                _Document(tool.returns, f"{name}_Result", "/returns", types)
-            )
+            types.returns = self._root(_Document(tool.returns, f"{name}_Result", "/returns", types))
         return types
 
     def _root(self, document: _Document) -> Type:
@@ -163,7 +161,6 @@ class Reader:
         while self._waiting:
             self._finish(self._waiting.pop(), {})
         return result
-
 
     def _finish(self, document: _Document, known: dict[tuple[str, ...], Type]) -> None:
         """Read what *document*'s references wait for; each adds at most new names."""
@@ -208,9 +205,7 @@ class Reader:
                 raise Unresolved(f"$ref {ref!r} leads back to itself")
             seen.add((id(document), str(ref)))
             trail.append((document, str(ref)))
-            target = find(
-                ref, document.root, self.defs, in_defs=document.definition is not None
-            )
+            target = find(ref, document.root, self.defs, in_defs=document.definition is not None)
             home = document
             if target.shared and target.pointer[:1] == ("$defs",):
                 home = self._definition(target.pointer[1])
@@ -228,9 +223,7 @@ class Reader:
     def _definition(self, name: str) -> _Document:
         if name not in self._documents:
             path = f"/$defs{_step(name)}"
-            self._documents[name] = _Document(
-                self.defs[name], self._names[name], path, self, name
-            )
+            self._documents[name] = _Document(self.defs[name], self._names[name], path, self, name)
         return self._documents[name]
 
     def _identifier(self, home: _Document, pointer: tuple[str, ...]) -> str:
@@ -286,9 +279,7 @@ class Reader:
             return union([result, NULL])
         return result
 
-    def _base(
-        self, document: _Document, schema: Schema, path: str, depth: int
-    ) -> Type | None:
+    def _base(self, document: _Document, schema: Schema, path: str, depth: int) -> Type | None:
         """What ``type`` says, or the words that only make sense for one type; else None."""
         stated = schema.get("type")
         if isinstance(stated, str):
@@ -363,9 +354,7 @@ class Reader:
             self._type(document, value, f"{path}/patternProperties{_step(pattern)}", depth + 1)
             for pattern, value in patterns.items()
         ]
-        document.into.dropped.append(
-            Dropped(path, "patternProperties: which key takes which type")
-        )
+        document.into.dropped.append(Dropped(path, "patternProperties: which key takes which type"))
         if others is not False:
             matched.append(UNKNOWN if rest is None else rest)
         return union(matched), False
@@ -399,9 +388,7 @@ class Reader:
             )
         more = None
         if rest is not False:
-            more = self._type(
-                document, True if rest is None else rest, f"{path}/items", depth + 1
-            )
+            more = self._type(document, True if rest is None else rest, f"{path}/items", depth + 1)
         return Tuple(types, min(n_required, len(types)), more)
 
 
@@ -503,7 +490,7 @@ def _literal(value: Any) -> Type:
     """Exactly *value*; unknown if it is no JSON value."""
     if value is None:
         return NULL
-    if isinstance(value, float) and not (value - value == 0):
+    if isinstance(value, float) and value - value != 0:
         return Unknown(f"{value!r} is not JSON")
     if isinstance(value, str | bool | int | float):
         return Literal(value)

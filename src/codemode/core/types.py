@@ -135,16 +135,7 @@ class Unknown:
 
 
 Type: TypeAlias = (
-    Primitive
-    | Literal
-    | Array
-    | Tuple
-    | Object
-    | Map
-    | Union
-    | Intersection
-    | Reference
-    | Unknown
+    Primitive | Literal | Array | Tuple | Object | Map | Union | Intersection | Reference | Unknown
 )
 
 STRING = Primitive("string")

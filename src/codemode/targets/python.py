@@ -12,7 +12,7 @@ from codemode.core.run import Language, NamedTool, NameTable
 from codemode.core.schema import ToolTypes, unique
 from codemode.core.tool import Directory, JsonValue, Tool
 from codemode.core.types import (
-    NULL,
+    UNKNOWN,
     Array,
     Field,
     Intersection,
@@ -109,14 +109,14 @@ class Types:
                 return self._union(members, name)
             case Tuple():
                 return self._tuple(type_, name)
-            case Object(fields, rest, closed):
-                if not fields and not closed:
-                    return "dict[str, Any]"
+            case Object():
+                if not type_.fields and not type_.closed:
+                    return self.text(Map(type_.rest or UNKNOWN), name)
                 name = unique(name, self._taken)
                 self._taken.add(name)
                 self.define(type_, name)
                 return name
-            case Intersection(parts):
+            case Intersection():
                 flat = flatten(type_, self._lookup)
                 return "Any" if flat is None else self.text(flat, name)
         raise TypeError(type(type_).__name__)
@@ -395,4 +395,3 @@ def _renames(tool: Tool) -> Mapping[str, str]:
 
 
 TARGET = Python()
-__all__ = ["NULL", "TARGET", "Python", "Types", "literal"]

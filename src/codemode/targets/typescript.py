@@ -207,8 +207,9 @@ class TypeScript:
             losses.extend(stubs.losses(WEAK))
             text = layout.render(
                 name=self.toolset_name(toolset),
-                description=[line.replace("*/", "*\\/") for line in prose(
-                    stubs.toolset.description)],
+                description=[
+                    line.replace("*/", "*\\/") for line in prose(stubs.toolset.description)
+                ],
                 types=_named(stubs.reader.named, "    "),
                 tools=[
                     _named(types.named, "    ") + self._function(stubs, types, "    ")
@@ -225,9 +226,7 @@ class TypeScript:
             functions=[self._function(host, types, "  ") for types in host.types],
         )
 
-    def _function(
-        self, stubs: Stubs, types: ToolTypes, pad: str, *, shown: bool = False
-    ) -> str:
+    def _function(self, stubs: Stubs, types: ToolTypes, pad: str, *, shown: bool = False) -> str:
         """Docstring and declaration; *shown* to a reader, not to the compiler."""
         tool = types.tool
         name = self.tool_name(tool.name)
@@ -238,10 +237,10 @@ class TypeScript:
         fields = flat.fields if isinstance(flat, Object) else ()
         returns = type_text(types.returns, pad)
         head = _docstring(tool, fields, path, pad)
-        if shown:
-            return f"{head}function {name}({_parameters(types.args, flat, pad)}): Promise<{returns}>;\n"
-        declared = name + "_" if name in TYPESCRIPT_RESERVED else name
         parameters = _parameters(types.args, flat, pad)
+        if shown:
+            return f"{head}function {name}({parameters}): Promise<{returns}>;\n"
+        declared = name + "_" if name in TYPESCRIPT_RESERVED else name
         head += f"{pad}export function " if declared == name else f"{pad}function "
         head += f"{declared}({parameters}): Promise<{returns}>;\n"
         if declared != name:
@@ -267,7 +266,7 @@ class TypeScript:
         types = stubs.types[0]
         lookup = stubs.lookup(types)
         text = self._function(stubs, types, "", shown=True)
-        parts = [f"// import {{ {self.toolset_name(tool.toolset.name)} }} from \"tools\"\n{text}"]
+        parts = [f'// import {{ {self.toolset_name(tool.toolset.name)} }} from "tools"\n{text}']
         left = MAX_DECLARATION
         omitted = []
         for name in closure([types.args, types.returns], lookup):
