@@ -179,7 +179,7 @@ class _File:
             self.quarantine(fault.message, row=label, field=path_text(fault.at), at=at)
         except InvalidRow as error:  # of a binding
             field = error.field if error.field.startswith("binding") else f"binding.{error.field}"
-            place: tuple[str, ...] = tuple(field.rstrip(".").split("."))
+            place = tuple(field.rstrip(".").split("."))
             stated = _has(row, place) or not _has({"binding": default}, place)
             message = f"{error.message} {error.hint}".strip()
             self.quarantine(
@@ -398,7 +398,7 @@ def _check_samples(tool: Tool) -> None:
             raise _Fault(error.message, *place, "args", *error.instance_path)
 
 
-def _has(value: Any, place: tuple[str, ...]) -> bool:
+def _has(value: Any, place: Place) -> bool:
     for step in place:
         if not isinstance(value, Mapping) or step not in value:
             return False
