@@ -1,0 +1,84 @@
+// TypeScript in the container: core.mjs in a Node process, frames on descriptor 3.
+
+import module from "node:module";
+import { Socket } from "node:net";
+import { Harness, toolsModule } from "./core.mjs";
+
+const TOOLS = "codemode:tools";
+const SCRIPT = "codemode:script";
+const WARM = "codemode:warm";
+
+let source = "";
+
+module.registerHooks({
+  resolve(specifier, context, next) {
+    if (context.parentURL === import.meta.url && specifier.startsWith("codemode:")) {
+      return { url: specifier, format: "module", shortCircuit: true };
+    }
+    if (!context.parentURL?.startsWith("codemode:")) return next(specifier, context);
+    if (specifier === "tools") return { url: TOOLS, format: "module", shortCircuit: true };
+    throw new Error(`Only "tools" can be imported here, not ${JSON.stringify(specifier)}.`);
+  },
+  load(url, context, next) {
+    if (url === TOOLS) return { format: "module", source: toolsModule(), shortCircuit: true };
+    if (url !== SCRIPT && url !== WARM) return next(url, context);
+    // "strip" puts blanks where types stood, so every line and column stays.
+    return { format: "module", source: stripTypes(source), shortCircuit: true };
+  },
+});
+
+function stripTypes(text) {
+  return module.stripTypeScriptTypes(text, { mode: "strip" });
+}
+
+async function importScript(text, url = SCRIPT) {
+  source = text;
+  return await import(url);
+}
+
+const channel = new Socket({ fd: 3, readable: true, writable: true });
+
+/** One frame: four bytes of length, then JSON. libuv writes at once what the kernel takes. */
+function send(text) {
+  const body = Buffer.from(text);
+  const head = Buffer.alloc(4);
+  head.writeUInt32BE(body.length);
+  channel.write(Buffer.concat([head, body]));
+}
+
+function usage() {
+  return {}; // the process around this one measures it
+}
+
+const harness = new Harness({
+  send,
+  importScript,
+  scriptFrame: /codemode:script:(\d+)(?::(\d+))?/,
+  versions: { typescript: `node ${process.versions.node}` },
+  usage,
+});
+
+process.on("unhandledRejection", (reason, promise) => harness.rejected(promise, reason));
+process.on("rejectionHandled", (promise) => harness.recovered(promise));
+process.on("uncaughtException", (error) => harness.rejected(error, error));
+
+let parts = [];
+let size = 0;
+channel.on("data", (data) => {
+  parts.push(data);
+  size += data.length;
+  if (size < 4) return;
+  let buffer = parts.length === 1 ? parts[0] : Buffer.concat(parts, size);
+  while (buffer.length >= 4 && buffer.length >= 4 + buffer.readUInt32BE()) {
+    const end = 4 + buffer.readUInt32BE();
+    const text = buffer.toString("utf8", 4, end);
+    buffer = buffer.subarray(end);
+    harness.receive(text);
+  }
+  parts = [buffer];
+  size = buffer.length;
+});
+channel.on("end", () => process.exit(0));
+
+await importScript("export const warm: number = 1;", WARM); // loads the type stripper
+send(JSON.stringify({ warm: process.versions.node }));
