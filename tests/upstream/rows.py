@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from codemode.bindings.http import BINDING
-from codemode.core.tool import Binding, Tool, Toolset
+from codemode import bindings
+from codemode.core.tool import Tool
+from codemode.store.rows import load_directory
 from codemode.store.shipped import shipped
 
 FOLDER = shipped("directory")
-NOT_TOOLSETS = {"schema.json", "credentials.json", "servers.json"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,32 +30,17 @@ class Row:
 
 @cache
 def http_rows() -> tuple[Row, ...]:
-    return tuple(sorted(_rows(), key=lambda row: row.id))
-
-
-def _rows() -> Iterator[Row]:
-    for path in FOLDER.glob("*.json"):
-        if path.name in NOT_TOOLSETS:
-            continue
-        raw = json.loads(path.read_text(encoding="utf-8"))
-        toolset = Toolset(name=raw["toolset"], description=raw["description"])
-        for row in raw["rows"]:
-            binding = {**raw.get("binding", {}), **row.get("binding", {})}
-            if binding.pop("via", None) != "http":
-                continue
-            tool = Tool(
-                toolset=toolset,
-                name=row["name"],
-                description=row["description"],
-                when_to_use=row["when_to_use"],
-                args=row["args"],
-                returns=row.get("returns"),
-                effect=row["effect"],
-                binding=Binding(via="http", spec=BINDING.parse(binding, args=row["args"])),
-                idempotency_header=row.get("idempotency_header"),
-                example=row.get("example"),
-            )
-            yield Row(toolset=raw, raw=row, tool=tool)
+    """All http rows that the loader accepts, sorted by id."""
+    directory = load_directory(FOLDER, bindings.load_all())
+    files = {path: json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.json")}
+    raw = {file["toolset"]: file for file in files.values() if "toolset" in file}
+    rows = []
+    for tool in directory:
+        if tool.binding.via == "http":
+            toolset = raw[tool.toolset.name]
+            row = next(row for row in toolset["rows"] if row["name"] == tool.name)
+            rows.append(Row(toolset=toolset, raw=row, tool=tool))
+    return tuple(rows)
 
 
 def with_defs(row: Row, schema: dict[str, Any]) -> dict[str, Any]:
