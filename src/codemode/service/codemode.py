@@ -33,7 +33,7 @@ from codemode.core.run import (
 )
 from codemode.core.script import Script
 from codemode.core.tool import RESERVED_TOOLSET, Directory, JsonValue
-from codemode.errors import CodemodeError, EngineError, ScriptRefused
+from codemode.errors import BadArguments, CodemodeError, EngineError
 from codemode.service.wiring import Chosen, Parts, open_parts
 from codemode.store.config import Config, read_config
 from codemode.store.runs import RunStore
@@ -165,13 +165,8 @@ class Codemode:
 
     async def _checked(
         self, text: str, language: Language | None, engine: str, input: JsonValue
-    ) -> tuple[CheckReport, Script | None]:
-        found = language or self._parts.detect(text)
-        try:
-            script = self._parts.normalise(text, found)
-        except ScriptRefused as refused:
-            diagnostics = tuple(refused.diagnostics)
-            return CheckReport(language=found, engine=engine, diagnostics=diagnostics), None
+    ) -> tuple[CheckReport, Script]:
+        script = self._parts.normalise(text, language)
         return await self._parts.check(script, engine=engine, input=input), script
 
     # -- run ---------------------------------------------------------------------------------
@@ -226,7 +221,7 @@ class Codemode:
             preview=report.preview,
             notes=chosen.notes,
         )
-        if normalised is None or not report.is_clean:
+        if not report.is_clean:
             return self._refused(result, _first_error(report.diagnostics))
         if files and "files" not in chosen.engine.capabilities:
             hint = "Use --engine container; codemode doctor says what it needs."
@@ -318,7 +313,7 @@ class Codemode:
     ) -> RunResult:
         error = outcome.error
         if error is not None and error.line:
-            line, column = self._parts.submitted(script, error.line, error.column)
+            line, column = script.position(error.line, error.column)
             error = replace(error, line=line, column=column)
         return replace(
             result,
@@ -346,13 +341,13 @@ class Codemode:
         async def search(args: dict[str, JsonValue]) -> JsonValue:
             query, limit = args.get("query", ""), args.get("limit", 10)
             if not isinstance(query, str) or not isinstance(limit, int):
-                raise ScriptRefused("search takes a text and a whole number.")
+                raise BadArguments("search takes a text and a whole number.")
             return self.search(query, limit=min(max(limit, 1), 50), language=language)
 
         async def describe(args: dict[str, JsonValue]) -> JsonValue:
             names = args.get("names", [])
             if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-                raise ScriptRefused("describe takes a list of names.")
+                raise BadArguments("describe takes a list of names.")
             return self.describe(names[:100], language=language)
 
         return {
