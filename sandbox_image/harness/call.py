@@ -16,6 +16,7 @@ import decimal
 import enum
 import fractions
 import functools
+import glob
 import importlib
 import json
 import math
@@ -54,6 +55,11 @@ KINDS = {
     "file": lambda path: open(path, "rb"),  # noqa: SIM115  closed when the process ends
     "text_file": lambda path: open(path, encoding="utf-8-sig", newline=""),  # noqa: SIM115
 }
+
+
+def files_matching(pattern):
+    """Regular files that match, sorted; ``**`` crosses folders. Called by name, like any other."""
+    return sorted(filter(os.path.isfile, glob.iglob(pattern, recursive=True)))
 
 
 def prepared(value, kind, name):

@@ -9,7 +9,7 @@ from typing import Any
 
 from codemode.core.call import CommandRequest, Response, SendContext
 from codemode.core.run import Command, CommandResult, Workspace
-from codemode.core.tool import JsonValue, Schema
+from codemode.core.tool import JsonValue, Schema, Tool
 from codemode.errors import (
     BadArguments,
     InvalidRow,
@@ -92,6 +92,26 @@ def workspace_path(value: object, *, arg: str) -> str:
     return value
 
 
+def with_defaults(tool: Tool, args: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """
+    *args*, and the schema's default for what was not given, in the schema's order.
+
+    Raises:
+        BadArguments: If a file path could leave the workspace.
+    """
+    values: dict[str, JsonValue] = {}
+    for name, schema in properties(tool.args).items():
+        if name in args:
+            values[name] = args[name]
+        elif isinstance(schema, Mapping) and "default" in schema:
+            values[name] = schema["default"]
+        if values.get(name) is not None and is_file(schema):
+            given = values[name]
+            for path in given if isinstance(given, list) else [given]:
+                workspace_path(path, arg=name)
+    return values
+
+
 class CommandSender:
     """Runs `CommandRequest`s in the workspace of the run that asks."""
 
@@ -157,7 +177,7 @@ def refuse_lost(command: Command, result: CommandResult, request: CommandRequest
 
 async def _find(workspace: Workspace, pattern: str) -> list[str]:
     """Workspace files that match *pattern*, sorted."""
-    payload = {"callable": "glob:glob", "args": [pattern], "convert": "list"}
+    payload = {"callable": "__main__:files_matching", "args": [pattern], "convert": "json"}
     result = await workspace.run_command(
         Command(
             binaries=("python3",),
@@ -168,7 +188,7 @@ async def _find(workspace: Workspace, pattern: str) -> list[str]:
         )
     )
     answer = call_answer(result.stdout, status=result.exit_code, detail=result.stderr.decode())
-    return sorted(answer)[:MAX_OUTPUT_FILES]
+    return list(answer)[:MAX_OUTPUT_FILES]
 
 
 def call_answer(stdout: bytes, *, status: int | None, detail: str) -> JsonValue:

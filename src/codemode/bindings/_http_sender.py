@@ -154,21 +154,20 @@ class HttpSender:
         self._ca_bundle = ca_bundle
         self._max_connections = max_connections
         self._pool: httpcore.AsyncConnectionPool | None = None
+        self._opening = asyncio.Lock()
 
-    def _open(self) -> httpcore.AsyncConnectionPool:
-        if self._pool is None:
-            # The system's authorities (a company's own among them) and certifi's.
-            context = ssl.create_default_context()
-            context.load_verify_locations(certifi.where())
-            if self._ca_bundle is not None:
-                context.load_verify_locations(str(self._ca_bundle))
-            self._pool = httpcore.AsyncConnectionPool(
-                ssl_context=context,
-                max_connections=self._max_connections,
-                max_keepalive_connections=self._max_connections,
-                keepalive_expiry=KEEPALIVE_S,
-                network_backend=self._backend,
-            )
+    async def _open(self) -> httpcore.AsyncConnectionPool:
+        async with self._opening:
+            if self._pool is None:
+                # Reading some hundred certificates takes long enough to be felt by other calls.
+                context = await asyncio.to_thread(_trusted, self._ca_bundle)
+                self._pool = httpcore.AsyncConnectionPool(
+                    ssl_context=context,
+                    max_connections=self._max_connections,
+                    max_keepalive_connections=self._max_connections,
+                    keepalive_expiry=KEEPALIVE_S,
+                    network_backend=self._backend,
+                )
         return self._pool
 
     async def send(self, request: HttpRequest, context: SendContext) -> Response:
@@ -210,7 +209,8 @@ class HttpSender:
                 "trace": sending.trace,
             },
         )
-        answer = await self._open().handle_async_request(outgoing)
+        pool = await self._open()
+        answer = await pool.handle_async_request(outgoing)
         try:
             sending.status = answer.status
             if len(answer.headers) > MAX_HEADERS:
@@ -230,6 +230,15 @@ class HttpSender:
         if self._pool is not None:
             await self._pool.aclose()
             self._pool = None
+
+
+def _trusted(ca_bundle: Path | None) -> ssl.SSLContext:
+    """The system's authorities (a company's own among them), certifi's, and the operator's."""
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    if ca_bundle is not None:
+        context.load_verify_locations(str(ca_bundle))
+    return context
 
 
 def _headers(request: HttpRequest) -> list[tuple[bytes, bytes]]:

@@ -4,7 +4,8 @@ The cli binding: typed arguments become an argv list, never a shell string.
 ``argv`` is a list of
 
 * ``"literal"``
-* ``{"arg": "name"}``: the value; ``"repeat": true`` gives one word per item of a list
+* ``{"arg": "name"}``: the value; of a list ``"repeat": true`` makes one word per
+  item, ``"join": ","`` one word of all
 * ``{"flag": "--width", "arg": "name"}``: the flag, then the value; a flag that
   ends in ``=`` is joined with it. With ``"when": value`` the flag stands alone,
   and only if the argument has that value
@@ -27,12 +28,11 @@ from typing import Any
 from codemode.bindings._command import (
     ENVIRONMENT,
     CommandSender,
-    is_file,
     known_argument,
     properties,
     refuse_unknown,
     short,
-    workspace_path,
+    with_defaults,
 )
 from codemode.core.call import CommandRequest, Request, Response
 from codemode.core.run import Command
@@ -42,7 +42,7 @@ from codemode.errors import BadArguments, InvalidRow, UpstreamError
 FIELDS = frozenset(
     {"binary", "argv", "stdin", "exit_ok", "parse", "outputs", "env", "empty", "timeout_s"}
 )
-ITEM_FIELDS = frozenset({"arg", "flag", "repeat", "when", "text"})
+ITEM_FIELDS = frozenset({"arg", "flag", "repeat", "join", "when", "text"})
 PLAIN_PARSERS = frozenset({"text", "lines", "json"})
 HOLE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
 
@@ -63,6 +63,7 @@ class Item:
     arg: str | None = None
     flag: str | None = None
     repeat: bool = False
+    join: str | None = None
     when: JsonValue = _UNSET
 
 
@@ -159,7 +160,12 @@ class CliBinding:
                 could leave the workspace.
         """
         spec: CliSpec = tool.binding.spec
-        values = _values(tool, args)
+        values = {
+            # null says "not given": no program has a word for it
+            name: value
+            for name, value in with_defaults(tool, args).items()
+            if value is not None
+        }
         return CommandRequest(
             command=Command(
                 binaries=spec.binaries,
@@ -229,19 +235,23 @@ def _item(item: object, args: Schema, *, field: str) -> Item:
             known_argument(name, args, field=f"{field}.text")
         return Item(text=item["text"])
     arg = known_argument(item.get("arg"), args, field=f"{field}.arg")
-    flag, repeat = item.get("flag"), item.get("repeat", False)
+    flag, repeat, join = item.get("flag"), item.get("repeat", False), item.get("join")
     if flag is not None and not (isinstance(flag, str) and flag):
         raise InvalidRow("needs a string", field=f"{field}.flag")
     if not isinstance(repeat, bool):
         raise InvalidRow("needs true or false", field=f"{field}.repeat")
+    if join is not None and (repeat or not isinstance(join, str)):
+        raise InvalidRow("needs a string, and no repeat beside it", field=f"{field}.join")
     if "when" in item and flag is None:
         raise InvalidRow("only a flag can depend on a value", field=f"{field}.when")
     kind = properties(args)[arg].get("type")
     if kind == "boolean" and "when" not in item:
         raise InvalidRow(f"{arg} is a boolean: say when the flag stands", field=f"{field}.when")
-    if (kind == "array") != repeat and "when" not in item:
-        raise InvalidRow(f"{arg}: repeat goes with a list, and only there", field=f"{field}.repeat")
-    return Item(arg=arg, flag=flag, repeat=repeat, when=item.get("when", _UNSET))
+    if (kind == "array") != (repeat or join is not None) and "when" not in item:
+        raise InvalidRow(
+            f"{arg}: repeat or join goes with a list, and only there", field=f"{field}.repeat"
+        )
+    return Item(arg=arg, flag=flag, repeat=repeat, join=join, when=item.get("when", _UNSET))
 
 
 def _output(item: object, args: Schema, *, field: str) -> Output:
@@ -252,22 +262,6 @@ def _output(item: object, args: Schema, *, field: str) -> Output:
             known_argument(name, args, field=f"{field}.glob")
         return Output(pattern=item["glob"])
     raise InvalidRow('needs an argument\'s name or {"glob": pattern}', field=field)
-
-
-def _values(tool: Tool, args: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """What was given, else the schema's default; file paths checked; null counts as absent."""
-    values: dict[str, JsonValue] = {}
-    for name, schema in properties(tool.args).items():
-        value = args.get(name)
-        if value is None and isinstance(schema, Mapping):
-            value = schema.get("default")
-        if value is None:
-            continue
-        if is_file(schema):
-            for path in value if isinstance(value, list) else [value]:
-                workspace_path(path, arg=name)
-        values[name] = value
-    return values
 
 
 def _words(spec: CliSpec, values: Mapping[str, JsonValue]) -> Iterator[str]:
@@ -291,6 +285,8 @@ def _argument(item: Item, value: JsonValue, guarded: bool) -> Iterator[str]:
             assert item.flag is not None
             yield item.flag
         return
+    if item.join is not None:
+        value = item.join.join(_word(one, item.arg) for one in value)
     for one in value if item.repeat else [value]:
         word = _word(one, item.arg)
         if item.flag is None:

@@ -3,8 +3,10 @@ The python binding: one library function, called inside the container.
 
 ``callable`` is ``"package.module:name"`` (the name may be dotted). Arguments are
 passed by keyword, those in ``positional`` by position, in that order. ``arguments``
-says which of them have to become more than JSON before the call (`KINDS`);
-``fixed`` are keyword arguments that never change; ``convert`` says how the value
+says which of them have to become more than JSON before the call (`KINDS`), and
+``names`` which the function calls by another keyword; ``fixed`` are keyword
+arguments that never change. An argument that is not given takes the schema's
+default. ``convert`` says how the value
 becomes JSON (`CONVERSIONS`, or ``{"method": name}`` / ``{"attributes": [names]}``).
 
 `sandbox_image/harness/call.py` does the work: JSON in, JSON out.
@@ -23,18 +25,17 @@ from codemode.bindings._command import (
     ENVIRONMENT,
     CommandSender,
     call_answer,
-    is_file,
     known_argument,
     properties,
     refuse_unknown,
-    workspace_path,
+    with_defaults,
 )
 from codemode.core.call import CommandRequest, Request, Response
 from codemode.core.run import Command
 from codemode.core.tool import JsonValue, Schema, Tool
 from codemode.errors import BadArguments, InvalidRow
 
-FIELDS = frozenset({"callable", "package", "positional", "arguments", "fixed", "convert"})
+FIELDS = frozenset({"callable", "package", "positional", "arguments", "names", "fixed", "convert"})
 KINDS = frozenset(
     {
         "bytes",  # text -> its UTF-8 bytes
@@ -63,6 +64,7 @@ class PythonSpec:
         package: Distribution and version it was written against; "" for the standard library.
         positional: Arguments passed by position, in order.
         arguments: Argument -> kind, of `KINDS`.
+        names: Argument -> the function's keyword, where they differ.
         fixed: Keyword arguments that the row settles.
         convert: A name of `CONVERSIONS`, or an object with ``method`` or ``attributes``.
     """
@@ -71,6 +73,7 @@ class PythonSpec:
     package: str = ""
     positional: tuple[str, ...] = ()
     arguments: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
     fixed: Mapping[str, JsonValue] = field(default_factory=dict)
     convert: JsonValue = "json"
 
@@ -108,8 +111,16 @@ class PythonBinding:
                     f"{kind!r} is not one of {', '.join(sorted(KINDS))}",
                     field=f"binding.arguments.{name}",
                 )
+        names = fields.get("names", {})
+        if not isinstance(names, Mapping):
+            raise InvalidRow("needs an object: argument -> keyword", field="binding.names")
+        for name, keyword in names.items():
+            known_argument(name, args, field="binding.names")
+            if not isinstance(keyword, str) or not keyword.isidentifier():
+                raise InvalidRow("needs a keyword", field=f"binding.names.{name}")
         fixed = fields.get("fixed", {})
-        if not isinstance(fixed, Mapping) or set(fixed) & set(properties(args)):
+        taken = {names.get(name, name) for name in properties(args)}
+        if not isinstance(fixed, Mapping) or set(fixed) & taken:
             raise InvalidRow(
                 "needs an object of keywords that are no arguments of the row",
                 field="binding.fixed",
@@ -122,6 +133,7 @@ class PythonBinding:
                 for n, name in enumerate(positional)
             ),
             arguments=dict(kinds),
+            names=dict(names),
             fixed=dict(fixed),
             convert=_conversion(fields.get("convert", "json")),
         )
@@ -135,25 +147,19 @@ class PythonBinding:
                 argument is missing before one that is given.
         """
         spec: PythonSpec = tool.binding.spec
-        schemas = properties(tool.args)
-        for name, value in args.items():
-            if is_file(schemas.get(name)):
-                for path in value if isinstance(value, list) else [value]:
-                    workspace_path(path, arg=name)
-        given = [name for name in spec.positional if name in args]
+        values = with_defaults(tool, args)
+        given = [name for name in spec.positional if name in values]
         if given != list(spec.positional[: len(given)]):
-            missing = next(name for name in spec.positional if name not in args)
+            missing = next(name for name in spec.positional if name not in values)
             raise BadArguments(f"{missing} must be given too, because {given[-1]} comes after it")
+        keyword = {name: spec.names.get(name, name) for name in values if name not in given}
         payload = {
             "callable": spec.function,
             "package": spec.package,
-            "args": [args[name] for name in given],
-            "kwargs": {
-                **spec.fixed,
-                **{name: value for name, value in args.items() if name not in given},
-            },
+            "args": [values[name] for name in given],
+            "kwargs": {**spec.fixed, **{keyword[name]: values[name] for name in keyword}},
             "arg_kinds": [spec.arguments.get(name) for name in given],
-            "kwarg_kinds": {n: k for n, k in spec.arguments.items() if n not in given},
+            "kwarg_kinds": {keyword[name]: spec.arguments.get(name) for name in keyword},
             "convert": spec.convert,
         }
         return CommandRequest(
