@@ -416,7 +416,7 @@ def _record(run_id: str, config: Path | None, *, as_json: bool) -> dict[str, Any
 def credentials_list(as_json: JsonFlag = False, config: ConfigOption = None) -> None:
     """Which credentials there are, where each may go, and whether its secret is found."""
     settings = configured(config, None, as_json=as_json)
-    work = Codemode.credential_states(settings)
+    work = doctor.credential_states(settings)
     rows = wait_for(work, as_json=as_json, label="Looking up")
     if as_json:
         terminal.show_json(rows)
@@ -440,7 +440,7 @@ def credentials_list(as_json: JsonFlag = False, config: ConfigOption = None) -> 
 def credentials_test(name: str, as_json: JsonFlag = False, config: ConfigOption = None) -> None:
     """Exit 0 if the credential's secret is found, 1 if not. Never prints it."""
     settings = configured(config, None, as_json=as_json)
-    rows = wait_for(Codemode.credential_states(settings), as_json=as_json, label="Looking up")
+    rows = wait_for(doctor.credential_states(settings), as_json=as_json, label="Looking up")
     row = next((row for row in rows if row["name"] == name), None)
     if row is None:
         known = ", ".join(row["name"] for row in rows)
@@ -459,7 +459,7 @@ def credentials_set(name: str, as_json: JsonFlag = False, config: ConfigOption =
     settings = configured(config, None, as_json=as_json)
     secret = getpass.getpass("Secret: ") if sys.stdin.isatty() else sys.stdin.readline()
     try:
-        where = Codemode.keep_secret(settings, name, secret.rstrip("\r\n"))
+        where = doctor.keep_secret(settings, name, secret.rstrip("\r\n"))
     except CodemodeError as error:
         fail(error, as_json=as_json)
     if as_json:
