@@ -1,13 +1,20 @@
 """
 The gate's own rules: what neither compiler covers, or could be talked out of.
+
+Comments never reach a checker, only ``tools`` and the engine's own modules can be
+imported, what an engine lacks is said before it runs, and a forgotten ``await`` is
+an error in both languages.
 """
 
 from __future__ import annotations
 
 import re
 
+from codemode.core import awaits_python, awaits_typescript, gate_python, gate_typescript
+from codemode.core.run import Diagnostic
 from codemode.core.script import Script
 from codemode.core.syntax import Source, blank
+from codemode.core.usage import Finding, ToolNames, Usage
 
 _SUPPRESSION = re.compile(
     r"@ts-(?=ignore|nocheck|expect-error)|#(?=\s*(?:type|ty|pyright|mypy)\s*:)", re.IGNORECASE
@@ -33,3 +40,54 @@ def neutralised(script: Script) -> str:
             done = end
     text = "".join(pieces) + source.text[done:]
     return _SUPPRESSION.sub(lambda match: match[0][:-1] + "_", text)
+
+
+def refusals(script: Script, names: ToolNames, usage: Usage, engine: str) -> list[Diagnostic]:
+    """
+    Broken rules, in submitted lines and columns. All are errors.
+
+    Args:
+        usage: Of *script*'s runnable form.
+        engine: ``isolate`` or ``container`` (``fake`` has what the container has).
+    """
+    source = usage.source
+    if script.language == "python":
+        found = gate_python.refusals(source, names, in_monty=engine == "isolate")
+        forgotten = awaits_python.find_forgotten(source, usage)
+    else:
+        found = gate_typescript.refusals(source, names)
+        forgotten = awaits_typescript.find_forgotten(source, usage)
+    found += [Finding(node, "no-await", message) for node, message in forgotten]
+    return [_placed(script, source, one) for one in found]
+
+
+def _placed(script: Script, source: Source, finding: Finding) -> Diagnostic:
+    line, column = script.locate(source.start(finding.node))
+    end_line, end_column = script.locate(source.end(finding.node))
+    return Diagnostic(
+        line=line,
+        column=column,
+        end_line=end_line,
+        end_column=end_column,
+        severity="error",
+        code=finding.code,
+        message=finding.message,
+    )
+
+
+def syntax_problem(script: Script) -> Diagnostic | None:
+    """Where the runnable form does not parse: for a checker that saw nothing wrong."""
+    source = Source(script.runnable, script.language)
+    node = source.first_error()
+    if node is None:
+        return None
+    line, column = script.locate(source.start(node))
+    shown = source.of(node).strip().split("\n")[0][:40]
+    what = f"`{shown}` is not understood here" if shown else f"`{node.type}` is missing here"
+    return Diagnostic(
+        line=line,
+        column=column,
+        severity="error",
+        code="syntax",
+        message=f"Syntax error: {what}. Write it in a simpler form.",
+    )

@@ -57,6 +57,14 @@ class Script:
         """Submitted line and column of a code point offset in `runnable`."""
         return line_column(self.submitted, origin(self.spans, offset))
 
+    def runnable_offset(self, line: int, column: int) -> int:
+        """Offset in `runnable` of a submitted line and column: the other way round."""
+        offset = at(self.submitted, line, column)
+        for here, there, length in self.spans:
+            if offset < there + length:
+                return here + max(0, offset - there)
+        return len(self.runnable)
+
 
 def normalise(text: str, language: Language | None, *, toolsets: Collection[str]) -> Script:
     """

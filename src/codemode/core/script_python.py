@@ -47,20 +47,24 @@ def make_runnable(source: Source, toolsets: Collection[str]) -> Form:
 
 
 def imported_names(source: Source) -> dict[str, str]:
-    """Local name -> name in ``tools``; ``*`` for the package itself. Imports anywhere."""
+    """
+    Local name -> what it names in ``tools``: ``*`` (the package itself), ``github``
+    or ``github.issues_create``. Imports anywhere in the script.
+    """
     names: dict[str, str] = {}
     for node in source.walk():
         if node.type == "import_from_statement":
-            if source.of(node.child_by_field_name("module_name")) != "tools":
+            module = source.of(node.child_by_field_name("module_name"))
+            if module != "tools" and not module.startswith("tools."):
                 continue
             for child in node.children_by_field_name("name"):
                 name, alias = _import_name(source, child)
-                names[alias or name] = name
+                names[alias or name] = f"{module}.{name}".removeprefix("tools.")
         elif node.type == "import_statement":
             for child in node.children_by_field_name("name"):
                 name, alias = _import_name(source, child)
                 if name == "tools" or name.startswith("tools."):
-                    names[alias or "tools"] = "*" if name == "tools" or not alias else name[6:]
+                    names[alias or "tools"] = name[6:] if alias and name != "tools" else "*"
     return names
 
 
@@ -127,9 +131,7 @@ def _add_imports(source: Source, toolsets: Collection[str], form: Form) -> str:
             name = source.of(node)
             if name in offered and name not in declared:
                 missing.setdefault(name, source.start(node))
-    form.toolsets = tuple(
-        sorted({name for name in (*imported.values(), *missing) if name in toolsets})
-    )
+    form.toolsets = tuple(sorted({*_toolsets([*imported.values(), *missing], toolsets)}))
     if {"*", "tools"} & {*imported.values(), *missing}:
         form.toolsets = tuple(sorted(toolsets))
     head = ""
@@ -138,6 +140,10 @@ def _add_imports(source: Source, toolsets: Collection[str], form: Form) -> str:
         form.notes.append((offset, "import-added", f"Added for you: {line}"))
         head += f"{line}\n"
     return head
+
+
+def _toolsets(names: list[str], toolsets: Collection[str]) -> list[str]:
+    return [root for name in names if (root := name.partition(".")[0]) in toolsets]
 
 
 def _guards(source: Source, statements: list[Node], form: Form) -> None:

@@ -83,6 +83,8 @@ def imported_names(source: Source) -> dict[str, str]:
                 names[source.of(alias) if alias else name] = name
             elif child.type == "namespace_import":
                 names[source.of(child.named_children[-1])] = "*"
+            elif child.type == "import_clause" and child.named_children[0].type == "identifier":
+                names[source.of(child.named_children[0])] = "*"
     return names
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tree_sitter import Node
 
@@ -18,6 +18,14 @@ HOST_CALLS = {name: f"{RESERVED_TOOLSET}.{name}" for name in ("search", "describ
 
 Value: TypeAlias = str
 """What a name may stand for: ``*``, ``github`` (a toolset), or ``github.issuesCreate``."""
+
+
+class Finding(NamedTuple):
+    """A broken rule. *node* is in the runnable form."""
+
+    node: Node
+    code: str
+    message: str
 
 
 class ToolNames:
@@ -55,6 +63,11 @@ class ToolNames:
         return tool.id if tool else None
 
     @property
+    def toolsets(self) -> list[str]:
+        """Identifiers of all toolsets, sorted."""
+        return sorted(self.by_toolset)
+
+    @property
     def paths(self) -> list[str]:
         """Every path, such as ``github.issuesCreate``."""
         return [f"{toolset}.{name}" for toolset, names in self.by_toolset.items() for name in names]
@@ -83,11 +96,13 @@ class Usage:
 
     Args:
         open: ``(offset in the source, reason)``: why *uses* may be incomplete.
+        unknown: ``(path, reference)`` of functions that no toolset has.
     """
 
     source: Source
     uses: list[Use] = field(default_factory=list)
     open: list[tuple[int, str]] = field(default_factory=list)
+    unknown: list[tuple[str, Node]] = field(default_factory=list)
 
     def at_call(self, offset: int) -> Use | None:
         """The innermost call of a tool around *offset*, the callee included."""
@@ -104,8 +119,3 @@ class Usage:
 def member(value: Value, name: str) -> Value:
     """Value of ``value.name``."""
     return name if value == EVERYTHING else f"{value}.{name}"
-
-
-def is_tool(value: Value, names: ToolNames) -> bool:
-    """Whether *value* is a function, rather than a toolset or everything."""
-    return "." in value or value in HOST_CALLS

@@ -91,7 +91,8 @@ def _follow(
     parent = node.parent
     if "." in value or value in HOST_CALLS:
         if names.id_of(value) is None:
-            return  # not a tool; the checker says so
+            usage.unknown.append((value, node))
+            return
         is_call = parent is not None and same(parent.child_by_field_name("function"), node)
         usage.uses.append(Use(value, node, parent if is_call else None))
         _bind_target(usage, bound, node, value)

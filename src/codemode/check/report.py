@@ -1,0 +1,164 @@
+"""One check of one script: gate, compiler, preview, and the answer a model can act on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from codemode.check import Checker
+from codemode.core import gate
+from codemode.core.gate_python import NEEDS_CONTAINER
+from codemode.core.gate_typescript import NO_PATH
+from codemode.core.names import parameters
+from codemode.core.nearest import nearest
+from codemode.core.preview import find_uses, preview
+from codemode.core.run import CheckReport, Diagnostic
+from codemode.core.script import Script
+from codemode.core.script_typescript import HOST_FUNCTIONS
+from codemode.core.usage import HOST_CALLS, ToolNames, Usage
+from codemode.targets import Target
+
+_SYNTAX = re.compile(r"TS1\d{3}|TS17\d{3}|invalid-syntax")
+_PROMISE = re.compile(r"Promise<|CoroutineType\[|unused-awaitable")
+_MISSING_MODULE = {"TS2307", "TS2792", "TS2591", "TS2580", "import-not-found", "unresolved-import"}
+_QUOTED = re.compile(r"['`\"]([^'`\"]+)['`\"]")
+_NAME = re.compile(r"[^\W\d]\w*")
+
+_UNKNOWN_NAME = {"TS2304", "TS2552", "unresolved-reference"}
+_UNKNOWN_IMPORT = {"TS2305", "TS2724", "TS2614", "unresolved-import"}
+_UNKNOWN_ARGUMENT = {"unknown-argument", "TS2353", "TS2561"}
+
+
+async def check_script(
+    script: Script,
+    *,
+    names: ToolNames,
+    target: Target,
+    stubs: Mapping[str, str],
+    checker: Checker,
+    engine: str,
+    timeout_s: float,
+) -> CheckReport:
+    """
+    Check *script* as it would run on *engine*.
+
+    Args:
+        names: Of the directory that *stubs* were made from, in *target*'s identifiers.
+        stubs: The same object means unchanged stubs (`codemode.check.Checker.check`).
+
+    Raises:
+        CheckUnavailable: If the compiler is missing, died, or passed *timeout_s*.
+    """
+    usage = find_uses(script, names)
+    found = [*script.problems]
+    if not script.problems:
+        found = await _errors(script, names, usage, stubs, checker, engine, timeout_s)
+        found = [_explained(script, one, names, target, usage) for one in found]
+    found += script.notes
+    found.sort(key=lambda one: (one.line, one.column, one.severity != "error", one.code))
+    return CheckReport(
+        language=script.language,
+        engine=engine,
+        diagnostics=tuple(found),
+        preview=preview(script, names, usage),
+    )
+
+
+def only_needs_container(report: CheckReport) -> bool:
+    """Whether the container engine would run what this check refused for isolate."""
+    errors = [one for one in report.diagnostics if one.severity == "error"]
+    return bool(errors) and all(one.code == NEEDS_CONTAINER for one in errors)
+
+
+async def _errors(
+    script: Script,
+    names: ToolNames,
+    usage: Usage,
+    stubs: Mapping[str, str],
+    checker: Checker,
+    engine: str,
+    timeout_s: float,
+) -> list[Diagnostic]:
+    if usage.source.root.has_error:
+        told = await checker.check(script, stubs, engine=engine, timeout_s=timeout_s)
+        # The gate cannot vouch for what did not parse, so nothing but its syntax is answered.
+        told = [one for one in told if _SYNTAX.fullmatch(one.code)]
+        own = gate.syntax_problem(script)
+        return told[:5] or ([own] if own else [])
+    refused = gate.refusals(script, names, usage, engine)
+    if any(one.code == NO_PATH for one in refused):
+        return refused
+    told = await checker.check(script, stubs, engine=engine, timeout_s=timeout_s)
+    return refused + [one for one in told if not _is_said(one, refused)]
+
+
+def _is_said(one: Diagnostic, refused: list[Diagnostic]) -> bool:
+    """Whether the gate said the same of that line in better words."""
+    for other in refused:
+        if not other.line <= one.line <= max(other.line, other.end_line):
+            continue
+        if other.code == "no-await" and (
+            one.code == "no-await" or _PROMISE.search(one.message + one.code)
+        ):
+            return True
+        if other.code in ("no-module", NEEDS_CONTAINER) and one.code in _MISSING_MODULE:
+            return True
+    return False
+
+
+def _explained(
+    script: Script, one: Diagnostic, names: ToolNames, target: Target, usage: Usage
+) -> Diagnostic:
+    """Nearest names, and the tool concerned with its signature."""
+    offset = script.runnable_offset(one.line, one.column)
+    for path, node in usage.unknown:
+        if usage.source.start(node) <= offset <= usage.source.end(node) and one.code != "no-await":
+            return _unknown_tool(one, path, names)
+    if one.code in _UNKNOWN_NAME | _UNKNOWN_IMPORT:
+        return _unknown_name(script, one, offset, names)
+    use = usage.at_call(offset)
+    tool = names.find(use.path) if use else None
+    if use is None or tool is None:
+        if use is not None and use.path in HOST_CALLS:
+            return replace(one, tool=HOST_CALLS[use.path])
+        return one
+    suggestions = one.suggestions
+    if one.code in _UNKNOWN_ARGUMENT and not suggestions:
+        quoted = _QUOTED.search(one.message)
+        arguments = tuple(tool.args.get("properties", {}))
+        if script.language == "python":
+            arguments = tuple(parameters(tool, arguments).values())
+        suggestions = tuple(nearest(quoted[1], arguments, cutoff=0.5)) if quoted else ()
+    return replace(
+        one, tool=tool.id, signature=target.signature(tool), suggestions=tuple(suggestions)
+    )
+
+
+def _unknown_tool(one: Diagnostic, path: str, names: ToolNames) -> Diagnostic:
+    toolset, _, name = path.partition(".")
+    inside = names.by_toolset.get(toolset, {})
+    near = [f"{toolset}.{found}" for found in nearest(name, inside, cutoff=0.5)]
+    near += [found for found in nearest(path, names.paths) if found not in near]
+    message = f"There is no tool {path}."
+    if near:
+        message += f" Nearest: {', '.join(near[:3])}."
+    message += ' Find tools with `await search("...")`.'
+    return replace(one, message=message, suggestions=tuple(near[:3]))
+
+
+def _unknown_name(script: Script, one: Diagnostic, offset: int, names: ToolNames) -> Diagnostic:
+    """A name that nothing binds: a toolset spelled wrongly, or one that does not exist."""
+    word = _NAME.match(script.runnable, offset)
+    quoted = _QUOTED.findall(one.message)
+    candidates = [name for name in (word[0] if word else "", *quoted) if _NAME.fullmatch(name)]
+    if one.code in _UNKNOWN_IMPORT:
+        candidates = [name for name in reversed(candidates) if name not in ("tools", "import")]
+    if not candidates:
+        return one
+    near = nearest(candidates[0], [*names.toolsets, *HOST_FUNCTIONS], cutoff=0.65)
+    suggestions = tuple(dict.fromkeys([*near, *one.suggestions]))[:3]
+    message = one.message
+    if near and "Did you mean" not in message:
+        message += f" Nearest in tools: {', '.join(near)}."
+    return replace(one, message=message, suggestions=suggestions)
