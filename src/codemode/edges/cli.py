@@ -19,8 +19,8 @@ from codemode.core.render import report_json, result_json
 from codemode.core.run import FileData, Language, Preview, Status
 from codemode.edges import terminal
 from codemode.errors import CodemodeError, report
-from codemode.service import Codemode, doctor, generation, importing
 from codemode.store.config import Config, read_config
+from codemode.store.runs import RunStore
 
 T = TypeVar("T")
 
@@ -39,6 +39,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
+    rich_markup_mode=None,
 )
 runs_app = typer.Typer(help="Past runs.", no_args_is_help=True)
 credentials_app = typer.Typer(help="Secrets that tools need.", no_args_is_help=True)
@@ -141,6 +142,8 @@ def generate(
     config: ConfigOption = None,
 ) -> None:
     """Write typed stubs of the directory."""
+    from codemode.service import generation  # what a command does not need is not imported
+
     settings = configured(config, directory, as_json=as_json)
     try:
         done = generation.generate(settings, target=target, out=out, check=check)
@@ -180,6 +183,8 @@ def check(
     config: ConfigOption = None,
 ) -> None:
     """Type-check a script. Exit 0 clean, 1 diagnostics, 2 cannot check."""
+    from codemode.service import Codemode
+
     settings = configured(config, directory, as_json=as_json)
     text, found = read_script(script, language, as_json=as_json)
 
@@ -254,6 +259,8 @@ def run(
     Exit 0 succeeded, 1 script failed, 2 refused before running, 3 engine or operator fault,
     4 timed out.
     """
+    from codemode.service import Codemode
+
     settings = configured(config, directory, as_json=as_json)
     text, found = read_script(script, language, as_json=as_json)
     files = _files(file or [], as_json=as_json)
@@ -305,6 +312,8 @@ def search(
     config: ConfigOption = None,
 ) -> None:
     """Find tools by what they do."""
+    from codemode.service import Codemode
+
     settings = configured(config, directory, as_json=as_json)
 
     async def work() -> Any:
@@ -330,6 +339,8 @@ def describe(
     config: ConfigOption = None,
 ) -> None:
     """Full declarations of tools. Exit 1 if one is unknown."""
+    from codemode.service import Codemode
+
     settings = configured(config, directory, as_json=as_json)
 
     async def work() -> Any:
@@ -357,6 +368,8 @@ def import_mcp(
     as_json: JsonFlag = False,
 ) -> None:
     """Rows from an MCP server's tools. What a person wrote in an existing file is kept."""
+    from codemode.service import importing
+
     words = [source] if Path(source).is_file() else shlex.split(source)
     work = importing.import_mcp(words, toolset=toolset, out=out, dry_run=dry_run)
     done = wait_for(work, as_json=as_json, label="Importing")
@@ -376,7 +389,8 @@ def runs_list(
     config: ConfigOption = None,
 ) -> None:
     """The latest runs, newest first."""
-    rows = Codemode.past_runs(configured(config, None, as_json=as_json)).latest(limit=limit)
+    settings = configured(config, None, as_json=as_json)
+    rows = RunStore(settings.state_folder / "runs").latest(limit=limit)
     if as_json:
         terminal.show_json([{name: getattr(row, name) for name in row.__slots__} for row in rows])
         return
@@ -407,7 +421,7 @@ def runs_logs(run_id: str, as_json: JsonFlag = False, config: ConfigOption = Non
 def _record(run_id: str, config: Path | None, *, as_json: bool) -> dict[str, Any]:
     settings = configured(config, None, as_json=as_json)
     try:
-        return Codemode.past_runs(settings).read(run_id)
+        return RunStore(settings.state_folder / "runs").read(run_id)
     except CodemodeError as error:
         fail(error, as_json=as_json, code=2)
 
@@ -415,6 +429,8 @@ def _record(run_id: str, config: Path | None, *, as_json: bool) -> dict[str, Any
 @credentials_app.command("list")
 def credentials_list(as_json: JsonFlag = False, config: ConfigOption = None) -> None:
     """Which credentials there are, where each may go, and whether its secret is found."""
+    from codemode.service import doctor
+
     settings = configured(config, None, as_json=as_json)
     work = doctor.credential_states(settings)
     rows = wait_for(work, as_json=as_json, label="Looking up")
@@ -439,6 +455,8 @@ def credentials_list(as_json: JsonFlag = False, config: ConfigOption = None) -> 
 @credentials_app.command("test")
 def credentials_test(name: str, as_json: JsonFlag = False, config: ConfigOption = None) -> None:
     """Exit 0 if the credential's secret is found, 1 if not. Never prints it."""
+    from codemode.service import doctor
+
     settings = configured(config, None, as_json=as_json)
     rows = wait_for(doctor.credential_states(settings), as_json=as_json, label="Looking up")
     row = next((row for row in rows if row["name"] == name), None)
@@ -456,6 +474,8 @@ def credentials_test(name: str, as_json: JsonFlag = False, config: ConfigOption 
 @credentials_app.command("set")
 def credentials_set(name: str, as_json: JsonFlag = False, config: ConfigOption = None) -> None:
     """Keep a secret in the operating system's keyring; read from the terminal or stdin."""
+    from codemode.service import doctor
+
     settings = configured(config, None, as_json=as_json)
     secret = getpass.getpass("Secret: ") if sys.stdin.isatty() else sys.stdin.readline()
     try:
@@ -486,6 +506,8 @@ def init(
 @app.command("doctor")
 def doctor_command(as_json: JsonFlag = False, config: ConfigOption = None) -> None:
     """What works here, what does not, and what to do about it. Exit 1 if something needed fails."""
+    from codemode.service import doctor
+
     settings = configured(config, None, as_json=as_json)
     findings = wait_for(doctor.examine(settings), as_json=as_json, label="Looking")
     if as_json:
@@ -513,6 +535,8 @@ def image_build(
     config: ConfigOption = None,
 ) -> None:
     """Build the sandbox image. Without a registry the base is made from Debian's packages."""
+    from codemode.service import doctor
+
     settings = configured(config, None, as_json=as_json)
 
     def say(line: str) -> None:
@@ -529,7 +553,8 @@ def image_build(
 @app.command()
 def mcp(directory: DirectoryOption = None, config: ConfigOption = None) -> None:
     """Serve search, describe, check and run to an MCP client on standard input and output."""
-    from codemode.edges.mcp import build_server  # loads the SDK only where it is needed
+    from codemode.edges.mcp import build_server
+    from codemode.service import Codemode
 
     settings = configured(config, directory, as_json=False)
 
@@ -548,7 +573,7 @@ def serve(
     config: ConfigOption = None,
 ) -> None:
     """Serve HTTP. Needs an API key in the configured environment variable."""
-    from codemode.edges.serving import serve_http  # loads FastAPI only where it is needed
+    from codemode.edges.serving import serve_http
 
     settings = configured(config, directory, as_json=False)
     wait_for(serve_http(settings, host=host, port=port), as_json=True, label="")
@@ -560,7 +585,7 @@ def demo(
     as_json: JsonFlag = False,
 ) -> None:
     """The main job in both languages, against a service on this machine."""
-    from codemode.edges.demo import run_demo  # its upstream is needed nowhere else
+    from codemode.edges.demo import run_demo
 
     code = wait_for(run_demo(engine=engine or "auto", as_json=as_json), as_json=True, label="")
     raise typer.Exit(code)

@@ -67,6 +67,8 @@ def _issues(request: FakeRequest) -> list[dict[str, Any]]:
             "body": None,
             "user": {"login": "octo", "id": 1, "type": "User"},
             "labels": [],
+            "assignees": [],
+            "milestone": None,
             "comments": 0,
             "created_at": "2026-03-02T09:00:00Z",
             "updated_at": "2026-03-03T09:00:00Z",

@@ -36,7 +36,6 @@ from codemode.core.tool import RESERVED_TOOLSET, Directory, JsonValue
 from codemode.errors import BadArguments, CodemodeError, EngineError
 from codemode.service.wiring import Chosen, Parts, open_parts
 from codemode.store.config import Config, read_config
-from codemode.store.runs import RunStore
 
 Approve = Callable[[Preview], Awaitable[bool]]
 """Asks a person about a preview, once, before anything runs."""
@@ -383,11 +382,6 @@ class Codemode:
         return answer
 
     # -- past runs ---------------------------------------------------------------------------
-
-    @staticmethod
-    def past_runs(config: Config) -> RunStore:
-        """Records of past runs, without opening a service."""
-        return RunStore(config.state_folder / "runs")
 
     def list_runs(self, *, limit: int = 20) -> list[dict[str, Any]]:
         """The latest runs, newest first."""

@@ -10,9 +10,10 @@ from codemode import bindings, targets
 from codemode.core.tool import Quarantined
 from codemode.errors import ConfigError
 from codemode.generate import generate as generate_stubs
-from codemode.service.wiring import read_directory
 from codemode.store import generated
 from codemode.store.config import Config
+from codemode.store.rows import load_directory
+from codemode.store.shipped import shipped
 from codemode.targets import Loss
 
 
@@ -63,7 +64,8 @@ def generate(config: Config, *, target: str, out: Path, check: bool) -> Generati
         raise ConfigError(
             f"There is no target {target!r}.", hint=f"Known: all, {', '.join(known)}."
         )
-    directory = read_directory(config, bindings.load_all())
+    folder = config.directory or shipped("directory")
+    directory = load_directory(folder, bindings.load_all())
     losses: dict[tuple[str, str, str], Loss] = {}
     changed: list[str] = []
     n_files = 0

@@ -1,5 +1,6 @@
-"""For users' own tests: a fake service on loopback."""
+"""For users' own tests: a fake service on loopback, and an engine that runs plain functions."""
 
+from codemode.sandbox.fake import FakeEngine, FakeSandbox
 from codemode.testing.upstream import FakeReply, FakeRequest, FakeUpstream
 
-__all__ = ["FakeReply", "FakeRequest", "FakeUpstream"]
+__all__ = ["FakeEngine", "FakeReply", "FakeRequest", "FakeSandbox", "FakeUpstream"]
