@@ -9,7 +9,6 @@ argument ``{roots}`` becomes one argument per root.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import shutil
 import sys
@@ -234,6 +233,14 @@ def _environment(server: Server, holes: Mapping[str, str], data: Path) -> dict[s
     return {**fixed, **{name: _filled(value, holes) for name, value in server.env.items()}}
 
 
-def shipped_names(file: Path) -> list[str]:
-    """Names in the servers file, sorted."""
-    return sorted(json.loads(file.read_bytes())["servers"])
+def shipped_servers() -> Path:
+    """The servers file that ships beside the directory: in the wheel, or in a checkout."""
+    package = Path(__file__).resolve().parent.parent
+    installed = package / "shipped" / "directory" / "servers.json"
+    return installed if installed.is_file() else package.parents[1] / "directory" / "servers.json"
+
+
+def user_folder(variable: str, below_home: str) -> Path:
+    """codemode's folder where the XDG *variable* says, else below the home folder."""
+    said = os.environ.get(variable)
+    return (Path(said) if said else Path.home() / below_home) / "codemode"

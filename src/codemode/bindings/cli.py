@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from glob import escape
 from typing import Any
 
+from codemode.bindings import SenderSettings
 from codemode.bindings._command import (
     ENVIRONMENT,
     CommandSender,
@@ -371,4 +372,8 @@ def _jc(parser: str, text: str, program: str) -> JsonValue:
 
 
 BINDING = CliBinding()
-SENDER = CommandSender
+
+
+def make_sender(settings: SenderSettings) -> CommandSender:
+    """Settings change nothing: the run's own workspace does the work."""
+    return CommandSender()

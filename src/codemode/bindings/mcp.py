@@ -18,8 +18,15 @@ from typing import Any
 
 from mcp import MCPError, types
 
+from codemode.bindings import SenderSettings
 from codemode.bindings._command import refuse_unknown
-from codemode.bindings._servers import Server, resolve
+from codemode.bindings._servers import (
+    Server,
+    load_servers,
+    resolve,
+    shipped_servers,
+    user_folder,
+)
 from codemode.bindings._session import Session
 from codemode.core.call import McpRequest, Request, Response, SendContext
 from codemode.core.tool import JsonValue, Schema, Tool
@@ -256,4 +263,15 @@ def _response(request: McpRequest, result: types.CallToolResult, max_bytes: int)
 
 
 BINDING = McpBinding()
-SENDER = McpSender
+
+
+def make_sender(settings: SenderSettings) -> McpSender:
+    """
+    Raises:
+        ConfigError: If the settings of a server cannot be used.
+    """
+    return McpSender(
+        load_servers(shipped_servers(), settings.mcp_servers),
+        state=(settings.state_folder or user_folder("XDG_STATE_HOME", ".local/state")) / "mcp",
+        cache=user_folder("XDG_CACHE_HOME", ".cache"),
+    )

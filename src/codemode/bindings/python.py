@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from codemode.bindings import SenderSettings
 from codemode.bindings._command import (
     CALL_PROGRAM,
     ENVIRONMENT,
@@ -198,4 +199,8 @@ def _conversion(convert: object) -> JsonValue:
 
 
 BINDING = PythonBinding()
-SENDER = CommandSender
+
+
+def make_sender(settings: SenderSettings) -> CommandSender:
+    """Settings change nothing: the run's own workspace does the work."""
+    return CommandSender()
