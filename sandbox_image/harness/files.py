@@ -8,6 +8,7 @@ and none can be swapped in while a path is being judged.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterator
@@ -138,10 +139,8 @@ class Workspace:
         for name in folders:
             try:
                 if make:
-                    try:
+                    with contextlib.suppress(FileExistsError):
                         os.mkdir(name, 0o755, dir_fd=fd)
-                    except FileExistsError:
-                        pass
                 below = os.open(name, _FOLDER, dir_fd=fd)
             except OSError as error:
                 raise Refused(f"{'/'.join(folders)!r}: {error.strerror}") from None

@@ -210,7 +210,11 @@ def cpu_s_of(pid: int) -> float:
 
 
 def limit_cpu(pid: int, seconds: float) -> None:
-    """Bound *pid*'s processor time, what it used so far included. Where the kernel refuses, the wall deadline still ends it."""
+    """
+    Bound *pid*'s processor time, what it used so far included.
+
+    Where the kernel refuses, the wall deadline still ends it.
+    """
     whole = max(1, int(seconds + 0.999))
     with contextlib.suppress(OSError, ValueError):
         resource.prlimit(pid, resource.RLIMIT_CPU, (whole, whole + 1))

@@ -24,7 +24,7 @@ class Printed(io.TextIOBase):
     def __init__(self, send: Send, stream: str, fd: int) -> None:
         self._send, self._stream, self._fd = send, stream, fd
         self._partial = ""
-        self.buffer = open(fd, "wb", buffering=0, closefd=False)
+        self.buffer = open(fd, "wb", buffering=0, closefd=False)  # noqa: SIM115
 
     def write(self, text: str) -> int:
         if not isinstance(text, str):

@@ -114,7 +114,7 @@ def _host() -> str:
 
 def _space() -> str:
     try:
-        namespace = os.readlink("/proc/self/ns/pid")
+        namespace = str(Path("/proc/self/ns/pid").readlink())
     except OSError:
         namespace = ""
     return _hashed(_read("/proc/sys/kernel/random/boot_id"), namespace)

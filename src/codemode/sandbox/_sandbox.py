@@ -7,6 +7,7 @@ import base64
 import contextlib
 import itertools
 import socket
+from collections import deque
 from typing import Any
 
 from codemode.core.frames import PROTOCOL, Channel, Frame
@@ -44,7 +45,8 @@ class Sandbox:
         self._frames: asyncio.Queue[Frame | None] = asyncio.Queue(MAX_UNREAD_FRAMES)
         self._asked: dict[int, asyncio.Future[Frame]] = {}
         self._ids = itertools.count(1)
-        self._sending = asyncio.Lock()
+        self._unsent: deque[bytes] = deque()
+        self._sender: asyncio.Task[None] | None = None
         self._ended = False
         self._reader = asyncio.create_task(self._read(), name=f"sandbox {id[:12]}")
 
@@ -76,22 +78,46 @@ class Sandbox:
             )
         self.versions = {str(k): str(v) for k, v in dict(frame.get("versions") or {}).items()}
 
+    def post(self, frame: Frame) -> None:
+        """
+        Hand over one frame without waiting; in order with all others.
+
+        Raises:
+            ProtocolError: If it is larger than a frame may be.
+        """
+        data = self._channel.send(frame)
+        if self._ended:
+            return
+        if self._sender is None or self._sender.done():
+            with contextlib.suppress(OSError):  # a full socket too; the task below finds the rest
+                data = data[self._stream.send(data) :]
+            if not data:
+                return
+            self._sender = asyncio.create_task(self._send_rest())
+        self._unsent.append(data)
+
     async def send(self, frame: Frame) -> None:
         """
-        Write one frame.
+        Hand over one frame and wait until the daemon has all of it.
 
         Raises:
             ConnectionError: If the sandbox is gone or does not read within `SEND_S`.
         """
-        data = self._channel.send(frame)
-        async with self._sending:
+        self.post(frame)
+        if self._sender is not None:
+            await asyncio.shield(self._sender)
+        if self._ended:
+            raise ConnectionError("the sandbox is gone")
+
+    async def _send_rest(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._unsent:
             try:
                 async with asyncio.timeout(SEND_S):
-                    await asyncio.get_running_loop().sock_sendall(self._stream, data)
-            except TimeoutError:
-                raise ConnectionError("the sandbox does not read") from None
-            except OSError as error:
-                raise ConnectionError(str(error)) from None
+                    await loop.sock_sendall(self._stream, self._unsent.popleft())
+            except (OSError, TimeoutError):
+                self._unsent.clear()
+                self._end()
 
     async def next_frame(self) -> Frame | None:
         """The next frame of the run; None when the sandbox is gone (see `problem`)."""
@@ -163,6 +189,8 @@ class Sandbox:
     def close(self) -> None:
         """Let go of the channel; the harness ends itself on that."""
         self._reader.cancel()
+        if self._sender is not None:
+            self._sender.cancel()
         self._end()
         with contextlib.suppress(OSError):
             self._stream.shutdown(socket.SHUT_RDWR)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from docker.errors import APIError
 
 from codemode.core.frames import PROTOCOL
-from codemode.core.run import Answer, Job, Limits, Outcome
+from codemode.core.run import Answer, Engine, Job, Limits, Outcome
 from codemode.errors import CodemodeError, EngineUnavailable
 from codemode.sandbox import image as images
 from codemode.sandbox._docker import Docker
@@ -189,8 +189,9 @@ class ContainerEngine:
             )
         runtimes = (await self._docker.info()).get("Runtimes") or {}
         if self.runtime not in runtimes:
+            known = ", ".join(sorted(runtimes))
             raise EngineUnavailable(
-                f"The daemon has no runtime {self.runtime!r}; it has {', '.join(sorted(runtimes))}.",
+                f"The daemon has no runtime {self.runtime!r}; it has {known}.",
                 hint="Register it in the daemon's configuration; nothing else is used instead.",
             )
         self._image_id = image_id
@@ -249,3 +250,14 @@ class ContainerEngine:
         task = asyncio.create_task(run())
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
+
+
+def ENGINE(
+    *,
+    image: str | None = None,
+    runtime: str = "runc",
+    pool_size: int = 2,
+    docker_host: str | None = None,
+) -> Engine:
+    """A `ContainerEngine`, not started."""
+    return ContainerEngine(image, runtime, pool_size, docker_host)
