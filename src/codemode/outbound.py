@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from bisect import insort
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -131,7 +132,7 @@ class Outbound:
         self._out_of_time = False
         self._n_calls = self._n_host_calls = 0
         self.records: list[CallRecord] = []
-        """Calls in the order they ended; `codemode.core.run.CallRecord.seq` is arrival."""
+        """Calls that have ended, in the order they arrived."""
 
     # -- calls -------------------------------------------------------------------------------
 
@@ -228,7 +229,7 @@ class Outbound:
                 return await workspace.write_file(need.file.path, need.file.data)
             case NeedRecord():
                 duration_ms = (time.monotonic() - started) * 1000
-                self.records.append(replace(need.record, duration_ms=round(duration_ms, 3)))
+                self._record(replace(need.record, duration_ms=round(duration_ms, 3)))
                 return self._audit.write(need.event, duration_ms=duration_ms)
 
     async def _send(self, need: NeedSend, workspace: Workspace | None) -> Response:
@@ -254,6 +255,9 @@ class Outbound:
             return await workspace.read_file(path, max_bytes=self._run.max_file_bytes)
         except (OSError, ValueError) as error:
             raise BadArguments(f"The file {path!r} cannot be read: {error}") from None
+
+    def _record(self, record: CallRecord) -> None:
+        insort(self.records, record, key=lambda each: each.seq)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -282,8 +286,15 @@ class Outbound:
         Idempotent.
         """
         self._closed = True
-        if not self._tasks:
-            return
+        if self._tasks:
+            await self._wait_for_calls(bound_s)
+        for sender in self._senders.values():
+            # An MCP server that was started for this run ends with it.
+            end_run = getattr(sender, "end_run", None)
+            if end_run is not None:
+                await end_run(self._run.run_id)
+
+    async def _wait_for_calls(self, bound_s: float) -> None:
         await asyncio.wait(set(self._tasks), timeout=bound_s)
         late = set(self._tasks)
         if late:

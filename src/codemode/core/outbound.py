@@ -62,6 +62,7 @@ from codemode.errors import (
     NeedsContainer,
     NotAllowed,
     OutcomeUnknown,
+    ResponseTooLarge,
     UpstreamError,
     UpstreamTimeout,
 )
@@ -443,7 +444,8 @@ def _replay(tool: Tool, earlier: Entry, trace: _Trace) -> JsonValue:
         trace.rule += " (ledger)"
         if earlier.error is None:
             return earlier.value
-        error = BadAnswer(earlier.error.message, hint=earlier.error.hint)
+        kind = ResponseTooLarge if earlier.error.code == ResponseTooLarge.code else BadAnswer
+        error = kind(earlier.error.message, hint=earlier.error.hint)
         error.status = earlier.error.status
         raise error
     if earlier.outcome == "applied":

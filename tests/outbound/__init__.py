@@ -1,0 +1,1 @@
+"""The outbound handler: decisions by values, I/O against loopback."""
