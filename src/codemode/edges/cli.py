@@ -89,10 +89,10 @@ def fail(error: CodemodeError, *, as_json: bool, code: int | None = None) -> NoR
     raise typer.Exit(report(error)[1] if code is None else code)
 
 
-def wait_for(work: Coroutine[Any, Any, T], *, as_json: bool, label: str) -> T:
-    """Run *work* to its end with a spinner on a terminal; errors become exit codes."""
+def wait_for(work: Coroutine[Any, Any, T], *, as_json: bool, label: str = "") -> T:
+    """Run *work* to its end, with a spinner if *label* is given; errors become exit codes."""
     try:
-        if as_json or not terminal.err.is_terminal:
+        if as_json or not label or not terminal.err.is_terminal:
             return asyncio.run(work)
         columns = (SpinnerColumn(), TextColumn(label), TimeElapsedColumn())
         with Progress(*columns, console=terminal.err, transient=True) as progress:
@@ -289,7 +289,7 @@ def run(
             )
 
     # A question to a person and a spinner cannot share a terminal.
-    result = wait_for(work(), as_json=as_json or asks, label="Running")
+    result = wait_for(work(), as_json=as_json, label="" if asks else "Running")
     if output is not None:
         for made in result.files:
             path = output / made.path
@@ -544,7 +544,7 @@ def image_build(
             terminal.show(line, style="dim", error=True)
 
     work = doctor.build_image(settings, ca_bundle=ca_bundle, full=full, say=say)
-    done = wait_for(work, as_json=True, label="Building")
+    done = wait_for(work, as_json=as_json)
     terminal.show_json(done) if as_json else terminal.show(
         f"{done['name']} {done['id']} {done['size_mib']} MiB"
     )
@@ -562,7 +562,7 @@ def mcp(directory: DirectoryOption = None, config: ConfigOption = None) -> None:
         async with Codemode.open(settings) as codemode:
             await build_server(codemode).run_stdio_async()
 
-    wait_for(work(), as_json=True, label="")
+    wait_for(work(), as_json=False)
 
 
 @app.command()
@@ -576,7 +576,7 @@ def serve(
     from codemode.edges.serving import serve_http
 
     settings = configured(config, directory, as_json=False)
-    wait_for(serve_http(settings, host=host, port=port), as_json=True, label="")
+    wait_for(serve_http(settings, host=host, port=port), as_json=False)
 
 
 @app.command()
@@ -587,7 +587,7 @@ def demo(
     """The main job in both languages, against a service on this machine."""
     from codemode.edges.demo import run_demo
 
-    code = wait_for(run_demo(engine=engine or "auto", as_json=as_json), as_json=True, label="")
+    code = wait_for(run_demo(engine=engine or "auto", as_json=as_json), as_json=as_json)
     raise typer.Exit(code)
 
 
