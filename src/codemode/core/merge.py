@@ -195,6 +195,55 @@ def _merge_objects(one: Object, two: Object) -> Object:
     return Object(tuple(fields.values()), rest, closed)
 
 
+def break_circles(named: dict[str, Type], fresh: Iterable[str]) -> None:
+    """
+    Take out of each named type what would make it mean itself, as in ``A = A | string``.
+
+    A circle through objects or arrays is an ordinary recursive type and stays.
+
+    Args:
+        fresh: The names that may be on a circle not looked at yet.
+    """
+    state: dict[str, bool] = {}  # name -> still on the path
+    for start in [name for name in fresh if _directly(named[name])]:
+        if start in state:
+            continue
+        state[start] = True
+        path = [(start, iter(_directly(named[start])))]
+        while path:
+            name, rest = path[-1]
+            inner = next(rest, None)
+            if inner is None:
+                state[name] = False
+                path.pop()
+            elif state.get(inner):
+                named[name] = _without(named[name], inner)
+            elif inner not in state and inner in named:
+                state[inner] = True
+                path.append((inner, iter(_directly(named[inner]))))
+
+
+def _directly(type_: Type) -> list[str]:
+    """Names that *type_* is, or is a choice or a combination of."""
+    match type_:
+        case Reference(name):
+            return [name]
+        case Union(parts) | Intersection(parts):
+            return [name for part in parts for name in _directly(part)]
+    return []
+
+
+def _without(type_: Type, name: str) -> Type:
+    match type_:
+        case Union(members):
+            return union(_without(one, name) for one in members if one != Reference(name))
+        case Intersection(parts):
+            return intersect(_without(one, name) for one in parts if one != Reference(name))
+        case Reference(other) if other == name:
+            return Unknown("it refers only to itself")
+    return type_
+
+
 def flatten(type_: Type, lookup: Lookup) -> Type | None:
     """
     *type_* as one object, or a union of objects, for a language without intersections.

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from codemode.core.merge import intersect
+from codemode.core.merge import break_circles, intersect
 from codemode.core.names import pascal
 from codemode.core.reference import Target, Unresolved, find
 from codemode.core.tool import Schema, Tool
@@ -94,7 +94,7 @@ class ToolTypes:
         args: An `Object`, `Map` or combination of these.
         named: Types of its own that something refers to, by identifier.
         marks: ``(path, kind)`` of what languages say more or less well: ``integer``,
-            ``rest`` (typed undeclared properties beside declared ones), ``closed``.
+            ``number``, ``rest`` (typed undeclared properties beside declared ones), ``closed``.
         taken: Identifiers in use, *named* and those a target adds.
     """
 
@@ -158,8 +158,12 @@ class Reader:
     def _root(self, document: _Document) -> Type:
         result = self._type(document, document.root, document.path, 0)
         self._finish(document, {(): result})
-        while self._waiting:
-            self._finish(self._waiting.pop(), {})
+        break_circles(document.into.named, list(document.into.named))
+        if self._waiting:
+            n_known = len(self.named)
+            while self._waiting:
+                self._finish(self._waiting.pop(), {})
+            break_circles(self.named, list(self.named)[n_known:])
         return result
 
     def _finish(self, document: _Document, known: dict[tuple[str, ...], Type]) -> None:
@@ -299,8 +303,8 @@ class Reader:
             return self._object(document, schema, path, depth)
         if stated == "array":
             return self._array(document, schema, path, depth)
-        if stated == "integer":
-            document.into.marks.append((path, "integer"))
+        if stated in ("integer", "number"):
+            document.into.marks.append((path, str(stated)))
         if isinstance(stated, str) and stated in SCALARS:
             return SCALARS[stated]
         if stated == "file":

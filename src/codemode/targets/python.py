@@ -44,7 +44,10 @@ WIDTH = 96
 MAX_SIGNATURE = 400
 """Characters of a signature's parameters; optional ones beyond it are counted."""
 
-WEAK = {"integer": "integer: True and False are not refused"}
+WEAK = {
+    "integer": "integer: True and False are not refused",
+    "number": "number: True and False are not refused",
+}
 
 _PRIMITIVES = {
     "string": "str",

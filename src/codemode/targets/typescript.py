@@ -147,7 +147,10 @@ def _object(type_: Object, pad: str, notes: bool) -> str:
             members.append(f"{key(field.name)}{mark}: {text}")
             wide = wide or "\n" in text
     if type_.rest is not None:
-        members.append(f"[key: string]: {type_text(_index(type_), inner, notes=notes)}")
+        others = type_text(_index(type_), inner, notes=notes)
+        if others != "unknown" and not all(field.required for field in type_.fields):
+            others += " | undefined"
+        members.append(f"[key: string]: {others}")
     elif not members:
         return "{ [key: string]: never }" if type_.closed else "{ [key: string]: unknown }"
     if not wide and sum(map(len, members)) + 2 * len(members) + len(pad) <= WIDTH:
