@@ -7,13 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from codemode.check.document import Document, write_stubs
+from codemode.check.document import Document, utf16_offset, write_stubs
 from codemode.check.lsp import LanguageServer
 from codemode.check.toolchain import check_environment, python_checker_program
 from codemode.check.typescript import submitted_range
 from codemode.core.gate import neutralised
 from codemode.core.run import Diagnostic, Language
 from codemode.core.script import Script
+from codemode.core.script_python import is_top_level
+from codemode.core.syntax import Source, at
 
 PYTHON_VERSION = "3.13"
 """Of the container's CPython; Monty reads the same grammar."""
@@ -68,7 +70,7 @@ class PythonChecker:
         found = [
             self._diagnostic(script, item)
             for item in items
-            if item.get("severity", 1) <= 2 and not _is_expected(item)
+            if item.get("severity", 1) <= 2 and not _is_allowed(script, item)
         ]
         return sorted(found, key=lambda one: (one.line, one.column, one.code))
 
@@ -119,5 +121,12 @@ class PythonChecker:
         )
 
 
-def _is_expected(item: Mapping[str, Any]) -> bool:
-    return item.get("code") == "invalid-syntax" and bool(_TOP_LEVEL.match(str(item["message"])))
+def _is_allowed(script: Script, item: Mapping[str, Any]) -> bool:
+    """Whether ty refuses at the script's own level what the harness allows there."""
+    if item.get("code") != "invalid-syntax" or not _TOP_LEVEL.match(str(item["message"])):
+        return False
+    source = Source(script.runnable, "python")
+    start = item["range"]["start"]
+    line = script.runnable.split("\n")[start["line"]]
+    offset = at(script.runnable, start["line"] + 1, utf16_offset(line, int(start["character"])) + 1)
+    return is_top_level(source, offset)

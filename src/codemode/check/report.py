@@ -22,11 +22,26 @@ from codemode.targets import Target
 _SYNTAX = re.compile(r"TS1\d{3}|TS17\d{3}|invalid-syntax")
 _PROMISE = re.compile(r"Promise<|CoroutineType\[|unused-awaitable")
 _MISSING_MODULE = {"TS2307", "TS2792", "TS2591", "TS2580", "import-not-found", "unresolved-import"}
+_ATTRIBUTE = re.compile(r"type `(\w+)` has no attribute `(\w+)`")
+_NETWORK = "scripts have no network. Call a tool instead."
+_HOST = "scripts see nothing of the host. Use a tool, or the run's `input`."
+_ABSENT = {
+    **dict.fromkeys(("fetch", "XMLHttpRequest", "WebSocket", "axios"), _NETWORK),
+    **dict.fromkeys(("process", "Deno", "Bun", "window", "document", "localStorage"), _HOST),
+    "Buffer": "use Uint8Array, TextEncoder, btoa and atob.",
+    "require": 'import from "tools".',
+}
+
 _QUOTED = re.compile(r"['`\"]([^'`\"]+)['`\"]")
 _NAME = re.compile(r"[^\W\d]\w*")
 
 _UNKNOWN_NAME = {"TS2304", "TS2552", "unresolved-reference"}
-_UNKNOWN_IMPORT = {"TS2305", "TS2724", "TS2614", "unresolved-import"}
+_UNKNOWN_IMPORT = {"TS2305", "TS2724", "TS2614", "missing-module-member"}
+_CALLING = {
+    "too-many-positional-arguments": ". Tools take keyword arguments only: name each one.",
+    "TS2554": " Tools take one object: `tool({ name: value })`.",
+    "TS2345": " Tools take one object: `tool({ name: value })`.",
+}
 _UNKNOWN_ARGUMENT = {"unknown-argument", "TS2353", "TS2561"}
 
 
@@ -54,7 +69,7 @@ async def check_script(
     found = [*script.problems]
     if not script.problems:
         found = await _errors(script, names, usage, stubs, checker, engine, timeout_s)
-        found = [_explained(script, one, names, target, usage) for one in found]
+        found = [_explained(script, one, names, target, usage, stubs) for one in found]
     found += script.notes
     found.sort(key=lambda one: (one.line, one.column, one.severity != "error", one.code))
     return CheckReport(
@@ -108,15 +123,25 @@ def _is_said(one: Diagnostic, refused: list[Diagnostic]) -> bool:
 
 
 def _explained(
-    script: Script, one: Diagnostic, names: ToolNames, target: Target, usage: Usage
+    script: Script,
+    one: Diagnostic,
+    names: ToolNames,
+    target: Target,
+    usage: Usage,
+    stubs: Mapping[str, str],
 ) -> Diagnostic:
     """Nearest names, and the tool concerned with its signature."""
     offset = script.runnable_offset(one.line, one.column)
     for path, node in usage.unknown:
         if usage.source.start(node) <= offset <= usage.source.end(node) and one.code != "no-await":
-            return _unknown_tool(one, path, names)
+            return _unknown_tool(script, one, path, names)
     if one.code in _UNKNOWN_NAME | _UNKNOWN_IMPORT:
         return _unknown_name(script, one, offset, names)
+    one = _dictionary(one, stubs)
+    if one.code == "no-await" and one.tool is not None:
+        path = next(use.path for use in usage.uses if names.id_of(use.path) == one.tool)
+        found = names.find(path)
+        return replace(one, signature=target.signature(found)) if found else one
     use = usage.at_call(offset)
     tool = names.find(use.path) if use else None
     if use is None or tool is None:
@@ -131,11 +156,15 @@ def _explained(
             arguments = tuple(parameters(tool, arguments).values())
         suggestions = tuple(nearest(quoted[1], arguments, cutoff=0.5)) if quoted else ()
     return replace(
-        one, tool=tool.id, signature=target.signature(tool), suggestions=tuple(suggestions)
+        one,
+        message=one.message + _CALLING.get(one.code, ""),
+        tool=tool.id,
+        signature=target.signature(tool),
+        suggestions=suggestions,
     )
 
 
-def _unknown_tool(one: Diagnostic, path: str, names: ToolNames) -> Diagnostic:
+def _unknown_tool(script: Script, one: Diagnostic, path: str, names: ToolNames) -> Diagnostic:
     toolset, _, name = path.partition(".")
     inside = names.by_toolset.get(toolset, {})
     near = [f"{toolset}.{found}" for found in nearest(name, inside, cutoff=0.5)]
@@ -143,22 +172,36 @@ def _unknown_tool(one: Diagnostic, path: str, names: ToolNames) -> Diagnostic:
     message = f"There is no tool {path}."
     if near:
         message += f" Nearest: {', '.join(near[:3])}."
-    message += ' Find tools with `await search("...")`.'
-    return replace(one, message=message, suggestions=tuple(near[:3]))
+    return replace(one, message=f"{message} {_search(script)}", suggestions=tuple(near[:3]))
+
+
+def _search(script: Script) -> str:
+    call = 'search(query="...")' if script.language == "python" else 'search({ query: "..." })'
+    return f"Find tools with `await {call}`."
 
 
 def _unknown_name(script: Script, one: Diagnostic, offset: int, names: ToolNames) -> Diagnostic:
     """A name that nothing binds: a toolset spelled wrongly, or one that does not exist."""
     word = _NAME.match(script.runnable, offset)
-    quoted = _QUOTED.findall(one.message)
-    candidates = [name for name in (word[0] if word else "", *quoted) if _NAME.fullmatch(name)]
-    if one.code in _UNKNOWN_IMPORT:
-        candidates = [name for name in reversed(candidates) if name not in ("tools", "import")]
-    if not candidates:
-        return one
-    near = nearest(candidates[0], [*names.toolsets, *HOST_FUNCTIONS], cutoff=0.65)
-    suggestions = tuple(dict.fromkeys([*near, *one.suggestions]))[:3]
-    message = one.message
-    if near and "Did you mean" not in message:
+    name = word[0] if word else ""
+    known = [*names.toolsets, *HOST_FUNCTIONS]
+    near = nearest(name, known, cutoff=0.65) if name else []
+    message = one.message.rstrip(".") + "."
+    if name in _ABSENT:
+        message = f"{name} is not available: {_ABSENT[name]}"
+    elif near:
         message += f" Nearest in tools: {', '.join(near)}."
+    elif one.code in _UNKNOWN_IMPORT:
+        shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
+        message += f" It has {shown}. {_search(script)}"
+    suggestions = tuple(dict.fromkeys([*near, *one.suggestions]))[:3]
     return replace(one, message=message, suggestions=suggestions)
+
+
+def _dictionary(one: Diagnostic, stubs: Mapping[str, str]) -> Diagnostic:
+    """``issue.title`` on a TypedDict, which has keys."""
+    found = _ATTRIBUTE.search(one.message)
+    if found is None or not any(f"class {found[1]}(TypedDict" in text for text in stubs.values()):
+        return one
+    message = f'{one.message}. {found[1]} is a dictionary: write ["{found[2]}"].'
+    return replace(one, message=message)

@@ -42,6 +42,11 @@ OPTIONS: Mapping[str, Any] = {
 _NOTES = {7006, 7019, 7031}
 """Parameters without a type are how JavaScript is written; they stay ``any``."""
 
+_REWORDED = {
+    1294: "enum, namespace and parameter properties are not supported, because types are only "
+    'erased. Use a union such as `type Color = "red" | "blue"` or an `as const` object.'
+}
+
 _INTERNAL_PATH = re.compile(r'(?:typeof )?import\("[^"]*/stubs/([^"/]+?)(?:\.d)?"\)')
 _MEANT = re.compile(r"Did you mean (?:to write )?'([^']+)'")
 _PROMISE = re.compile(r"does not exist on type 'Promise<")
@@ -104,6 +109,7 @@ class TypeScriptChecker:
         message = _INTERNAL_PATH.sub(r"\1", str(item["message"]))
         if _PROMISE.search(message):
             message += " Did you forget `await`?"
+        message = _REWORDED.get(number, message)
         severity = "note" if number in _NOTES else "error" if item.get("severity") == 1 else ""
         return Diagnostic(
             line=line,

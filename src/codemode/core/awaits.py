@@ -37,6 +37,14 @@ class Fate(NamedTuple):
     message: str = ""
 
 
+class Lost(NamedTuple):
+    """A forgotten ``await``: where it shows, the call it belongs to, and what to do."""
+
+    node: Node
+    call: Node
+    message: str
+
+
 class Step(NamedTuple):
     """Go on from *node*, which is again a promise or a holder of some."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from codemode.core.awaits import Fate, Flow, Kind, Step, Verdict, variable
+from codemode.core.awaits import Fate, Flow, Kind, Lost, Step, Verdict, variable
 from codemode.core.script_python import reads
 from codemode.core.syntax import Source, same
 from codemode.core.usage import Usage
@@ -29,8 +29,22 @@ _HOLDERS = {
     "dictionary_comprehension",
 }
 _WAITS = {"gather", "create_task", "ensure_future", "wait_for", "shield", "wait"}
-_LISTS = {"list", "tuple", "reversed", "enumerate", "zip"}
-_SHOWS = {"print", "str", "repr", "int", "float", "bool", "sum", "sorted", "dict", "json.dumps"}
+_LISTS = {"list", "tuple", "set", "reversed", "enumerate", "zip"}
+_SHOWS = {
+    "print",
+    "str",
+    "repr",
+    "int",
+    "float",
+    "bool",
+    "sum",
+    "sorted",
+    "dict",
+    "json.dumps",
+    "len",
+    "max",
+    "min",
+}
 _ADDS = {"append", "add", "insert", "extend"}
 
 _FLOATING = "This call is never awaited: write `await` before it."
@@ -38,10 +52,10 @@ _LIST = "A list of calls is not awaited: use `await asyncio.gather(*calls)`."
 _USED = "A coroutine is used, not its result: write `await` before the call."
 
 
-def find_forgotten(source: Source, usage: Usage) -> list[tuple[Node, str]]:
-    """``(where, what to do)`` for each coroutine that nobody waits for."""
+def find_forgotten(source: Source, usage: Usage) -> list[Lost]:
+    """Each coroutine that nobody waits for."""
     flow = Flow(source, _reads(source))
-    found: list[tuple[Node, str]] = []
+    found: list[Lost] = []
     starts = [use.call for use in usage.uses if use.call]
     flow.waiting |= {
         source.of(node.child_by_field_name("name"))
@@ -57,7 +71,7 @@ def find_forgotten(source: Source, usage: Usage) -> list[tuple[Node, str]]:
             done.add(node.id)
             fate = _follow(flow, node, "one")
             if fate.verdict is Verdict.LOST:
-                found.append((fate.node, fate.message))
+                found.append(Lost(fate.node, node, fate.message))
         new = flow.waiting - followed
         if not new:
             return found
@@ -161,7 +175,7 @@ def _argument(flow: Flow, node: Node, kind: Kind, arguments: Node) -> Step | Fat
         return Step(call, "one")
     if callee in _LISTS and kind == "many":
         return Step(call, "many")
-    if callee in _SHOWS:
+    if callee in _SHOWS or (callee in _LISTS and kind == "one"):
         return Fate(Verdict.LOST, node, _USED if kind == "one" else _LIST)
     if method in _ADDS and holder in flow.reads:
         return variable(flow, holder, "many", node, _follow)

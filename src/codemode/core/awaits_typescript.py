@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from codemode.core.awaits import Fate, Flow, Kind, Step, Verdict, variable
+from codemode.core.awaits import Fate, Flow, Kind, Lost, Step, Verdict, variable
 from codemode.core.script_typescript import FUNCTIONS, binds
 from codemode.core.syntax import Source, same
 from codemode.core.usage import Usage
@@ -26,10 +26,10 @@ _FLOATING = "This call is never awaited: write `await` before it."
 _LIST = "A list of calls is not awaited by `await`: use `await Promise.all(...)`."
 
 
-def find_forgotten(source: Source, usage: Usage) -> list[tuple[Node, str]]:
-    """``(where, what to do)`` for each promise that nobody waits for."""
+def find_forgotten(source: Source, usage: Usage) -> list[Lost]:
+    """Each promise that nobody waits for."""
     flow = Flow(source, _reads(source))
-    found: list[tuple[Node, str]] = []
+    found: list[Lost] = []
     starts: list[tuple[Node, Kind]] = [(use.call, "one") for use in usage.uses if use.call]
     flow.waiting |= _async_functions(source)
     for node in source.walk():
@@ -38,14 +38,16 @@ def find_forgotten(source: Source, usage: Usage) -> list[tuple[Node, str]]:
             method = _method(source, node)
             if callback is not None and method == "forEach":
                 found.append(
-                    (
+                    Lost(
+                        node,
                         node,
                         "forEach does not wait for async callbacks: use `for (const x of list)` "
                         "or `await Promise.all(list.map(async (x) => ...))`.",
                     )
                 )
             elif callback is not None and method in _TESTS:
-                found.append((callback, f"{method} does not await: an async test is always true."))
+                message = f"{method} does not await: an async test is always true."
+                found.append(Lost(callback, node, message))
             elif callback is not None and method in ("map", "flatMap", "from"):
                 starts.append((node, "many"))
             elif _is_async_iife(node):
@@ -59,7 +61,7 @@ def find_forgotten(source: Source, usage: Usage) -> list[tuple[Node, str]]:
             done.add(node.id)
             fate = _follow(flow, node, kind)
             if fate.verdict is Verdict.LOST:
-                found.append((fate.node, fate.message))
+                found.append(Lost(fate.node, node, fate.message))
         new = flow.waiting - followed
         if not new:
             return found

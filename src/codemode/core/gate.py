@@ -9,6 +9,7 @@ an error in both languages.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from codemode.core import awaits_python, awaits_typescript, gate_python, gate_typescript
 from codemode.core.run import Diagnostic
@@ -57,8 +58,15 @@ def refusals(script: Script, names: ToolNames, usage: Usage, engine: str) -> lis
     else:
         found = gate_typescript.refusals(source, names)
         forgotten = awaits_typescript.find_forgotten(source, usage)
-    found += [Finding(node, "no-await", message) for node, message in forgotten]
-    return [_placed(script, source, one) for one in found]
+    placed = [_placed(script, source, one) for one in found]
+    for lost in forgotten:
+        diagnostic = _placed(script, source, Finding(lost.node, "no-await", lost.message))
+        use = usage.at_call(source.start(lost.call))
+        line, _ = script.locate(source.start(lost.call))
+        if line != diagnostic.line:
+            diagnostic = replace(diagnostic, message=f"{lost.message} The call is on line {line}.")
+        placed.append(replace(diagnostic, tool=names.id_of(use.path) if use else None))
+    return placed
 
 
 def _placed(script: Script, source: Source, finding: Finding) -> Diagnostic:

@@ -46,7 +46,7 @@ def refusals(source: Source, names: ToolNames, *, in_monty: bool) -> list[Findin
                 message = f"{name} cannot be used: it {_STEERING[name]}."
                 found.append(Finding(node, "no-steering", message))
             elif in_monty and name in monty.BUILTINS and name not in declared and reads(node):
-                found.append(_container(node, f"The builtin {name}"))
+                found.append(_container(node, f"The builtin `{name}`"))
         if in_monty:
             found += _attribute(source, node)
             what = _syntax(source, node)
@@ -104,14 +104,14 @@ def _import(source: Source, node: Node, names: ToolNames, in_monty: bool) -> lis
             message = f"{module} is not available. {available(names, in_monty=in_monty)}"
             found.append(Finding(node, "no-module", message))
         elif in_monty and (root not in monty.MODULES or "." in module):
-            found.append(_container(node, f"The module {module}"))
+            found.append(_container(node, f"The module `{module}`"))
         elif in_monty and star:
-            found.append(_container(node, "import *"))
+            found.append(_container(node, "`import *`"))
         elif in_monty:
             known = monty.MODULES[root]
             lacking = [name for name in taken if known is not None and name not in known]
             found += [
-                _container(node, f"{root}.{name}") for name in lacking if name not in _STEERING
+                _container(node, f"`{root}.{name}`") for name in lacking if name not in _STEERING
             ]
     return found
 
@@ -125,7 +125,7 @@ def _attribute(source: Source, node: Node) -> list[Finding]:
     known = monty.MODULES.get(module)
     if known is None or name in known or name in _STEERING or module in imported_names(source):
         return []
-    return [_container(node, f"{module}.{name}")]
+    return [_container(node, f"`{module}.{name}`")]
 
 
 def _syntax(source: Source, node: Node) -> str | None:

@@ -52,16 +52,15 @@ operating system (os, pathlib, sys) are left out: nothing behind them answers.""
 
 SYNTAX: dict[str, str] = {
     # tree-sitter node type: what it is called
-    "yield": "yield",
-    "delete_statement": "del",
+    "yield": "`yield`",
+    "delete_statement": "`del`",
     "type_alias_statement": "a type alias statement",
-    "async for": "async for",
-    "async with": "async with",
-    "except*": "except*",
+    "async for": "`async for`",
+    "async with": "`async with`",
+    "except*": "`except*`",
     "inheritance": "class inheritance",
     "method decorator": "a decorated method (property, staticmethod, classmethod)",
     "nested class": "a class inside a class",
-    "import *": "import *",
 }
 """Forms that Monty's parser refuses, by the name `codemode.core.gate_python` finds them."""
 

@@ -60,10 +60,11 @@ class Script:
     def runnable_offset(self, line: int, column: int) -> int:
         """Offset in `runnable` of a submitted line and column: the other way round."""
         offset = at(self.submitted, line, column)
-        for here, there, length in self.spans:
-            if offset < there + length:
-                return here + max(0, offset - there)
-        return len(self.runnable)
+        after = [span for span in self.spans if offset < span[1] + span[2]]
+        if not after:
+            return len(self.runnable)
+        here, there, _ = min(after, key=lambda span: max(span[1] - offset, 0))
+        return here + max(0, offset - there)
 
 
 def normalise(text: str, language: Language | None, *, toolsets: Collection[str]) -> Script:

@@ -18,6 +18,16 @@ _DECLARATIONS = {
     "pass_statement",
 }
 _IMPORTS = {"import_statement", "import_from_statement", "future_import_statement"}
+_BINDING_FIELDS = {
+    "assignment": "left",
+    "for_statement": "left",
+    "for_in_clause": "left",
+    "named_expression": "name",
+    "function_definition": "name",
+    "class_definition": "name",
+    "default_parameter": "name",
+    "typed_default_parameter": "name",
+}
 _SCOPES = {"function_definition", "lambda", "class_definition"}
 
 
@@ -118,7 +128,9 @@ def reads(node: Node) -> bool:
         return parent.child_by_field_name("object") == node
     if parent.type == "keyword_argument":
         return parent.child_by_field_name("value") == node
-    return parent.type not in ("dotted_name", "aliased_import", "global_statement")
+    if parent.type in _BINDING_FIELDS:
+        return parent.child_by_field_name(_BINDING_FIELDS[parent.type]) != node
+    return parent.type not in ("dotted_name", "aliased_import", "global_statement", "parameters")
 
 
 def _add_imports(source: Source, toolsets: Collection[str], form: Form) -> str:
@@ -197,6 +209,13 @@ def _in_scope(node: Node) -> bool:
             return True
         parent = parent.parent
     return False
+
+
+def is_top_level(source: Source, offset: int) -> bool:
+    """Whether what stands at *offset* is in no function, lambda or class."""
+    byte = len(source.text[:offset].encode("utf-8", "replace"))
+    node = source.root.descendant_for_byte_range(byte, byte)
+    return node is None or not (node.type in _SCOPES or _in_scope(node))
 
 
 def _functions(source: Source, statements: list[Node]) -> dict[str, Node]:

@@ -43,9 +43,9 @@ def make_runnable(source: Source, toolsets: Collection[str]) -> Form:
     statements = [node for node in source.root.named_children if node.type != "comment"]
     imports = [node for node in statements if node.type == "import_statement"]
     body = [node for node in statements if node.type not in ("import_statement", "hash_bang_line")]
-    head = _hoist(source, imports, form)
-    head += _add_imports(source, toolsets, form)
-    form.edits.insert(0, Edit(0, 0, f"{head}export default async () => {{"))
+    _hoist(source, imports, form)
+    added = _add_imports(source, toolsets, form)
+    form.edits.append(Edit(0, 0, f"{added}export default async () => {{"))
     error = source.first_error()
     if error is None:
         _return_value(source, body, form)
@@ -53,9 +53,9 @@ def make_runnable(source: Source, toolsets: Collection[str]) -> Form:
     return form
 
 
-def _hoist(source: Source, imports: list[Node], form: Form) -> str:
-    """Import statements as text for line 1; their places become empty."""
-    head = []
+def _hoist(source: Source, imports: list[Node], form: Form) -> None:
+    """Move import statements to the start of line 1; their places become empty."""
+    blanks = []
     for node in imports:
         start, end = source.start(node), source.end(node)
         comments = [child for child in source.walk(node) if child.type == "comment"]
@@ -63,9 +63,12 @@ def _hoist(source: Source, imports: list[Node], form: Form) -> str:
         for comment in comments:
             low, high = source.start(comment) - start, source.end(comment) - start
             text = text[:low] + " " * (high - low) + text[high:]
-        head.append(text.replace("\n", " ").rstrip("; ") + ";")
-        form.edits.append(Edit(start, end, blank(source.text[start:end])))
-    return "".join(head)
+        form.edits += [
+            Edit(0, 0, text.replace("\n", " "), moved_from=start),
+            Edit(0, 0, "" if text.endswith(";") else ";"),
+        ]
+        blanks.append(Edit(start, end, blank(source.text[start:end])))
+    form.edits += blanks
 
 
 def imported_names(source: Source) -> dict[str, str]:

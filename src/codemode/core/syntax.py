@@ -99,11 +99,18 @@ def same(left: Node | None, right: Node | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Replace ``[start, end)`` by *text*."""
+    """
+    Replace ``[start, end)`` by *text*.
+
+    Args:
+        moved_from: Where *text* stands in the text being edited, character for
+            character, if it is not new but moved.
+    """
 
     start: int
     end: int
     text: str = ""
+    moved_from: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +119,8 @@ class Mapped:
     A text made from another by edits.
 
     Args:
-        spans: ``(offset here, offset there, length)`` of what was kept, ascending.
+        spans: ``(offset here, offset there, length)`` of what was kept or moved,
+            ascending by the first.
     """
 
     text: str
@@ -131,17 +139,19 @@ class Mapped:
         pieces: list[str] = []
         spans: list[tuple[int, int, int]] = []
         here = done = 0
-        for edit in [*sorted(edits, key=lambda edit: (edit.start, edit.end)), None]:
-            start, end, text = (
-                (edit.start, edit.end, edit.text) if edit else (len(self.text),) * 2 + ("",)
-            )
-            if start < done:
-                raise ValueError(f"edits overlap at {start}")
-            for kept, there, length in self._kept(done, start):
+        ordered = sorted(edits, key=lambda edit: (edit.start, edit.end))
+        for edit in [*ordered, Edit(len(self.text), len(self.text))]:
+            if edit.start < done:
+                raise ValueError(f"edits overlap at {edit.start}")
+            for kept, there, length in self._kept(done, edit.start):
                 spans.append((here + kept - done, there, length))
-            pieces += (self.text[done:start], text)
-            here += start - done + len(text)
-            done = end
+            here += edit.start - done
+            if (source := edit.moved_from) is not None:
+                for kept, there, length in self._kept(source, source + len(edit.text)):
+                    spans.append((here + kept - source, there, length))
+            pieces += (self.text[done : edit.start], edit.text)
+            here += len(edit.text)
+            done = edit.end
         return Mapped("".join(pieces), tuple(spans))
 
     def _kept(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:

@@ -94,8 +94,9 @@ def _follow(
             usage.unknown.append((value, node))
             return
         is_call = parent is not None and same(parent.child_by_field_name("function"), node)
-        usage.uses.append(Use(value, node, parent if is_call else None))
-        _bind_target(usage, bound, node, value)
+        # An alias is no use by itself: every use of the alias is found.
+        if is_call or not _bind_target(usage, bound, node, value):
+            usage.uses.append(Use(value, node, parent if is_call else None))
         return
     if parent is None or parent.type in _HARMLESS:
         return
