@@ -13,8 +13,10 @@ import socket
 import ssl
 import zlib
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import certifi
 import httpcore
@@ -137,7 +139,7 @@ class Progress:
 
 class HttpSender:
     """
-    One pool for all hosts; connections are reused per scheme, host and port.
+    Connections are kept and used again per scheme, host and port.
 
     Args:
         allow_addresses: As in `codemode.bindings.SenderSettings`.
@@ -153,29 +155,34 @@ class HttpSender:
         self._backend = VettingBackend(allow_addresses)
         self._ca_bundle = ca_bundle
         self._max_connections = max_connections
-        self._pool: httpcore.AsyncConnectionPool | None = None
+        self._pools: dict[str, httpcore.AsyncConnectionPool] = {}
         self._opening = asyncio.Lock()
 
-    async def _open(self) -> httpcore.AsyncConnectionPool:
+    async def _pool(self, scheme: str) -> httpcore.AsyncConnectionPool:
         async with self._opening:
-            if self._pool is None:
-                # Reading some hundred certificates takes long enough to be felt by other calls.
-                context = await asyncio.to_thread(_trusted, self._ca_bundle)
-                self._pool = httpcore.AsyncConnectionPool(
+            pool = self._pools.get(scheme)
+            if pool is None:
+                context = None
+                if scheme == "https":
+                    # Reading some hundred certificates takes long enough to hold up other calls.
+                    context = await asyncio.to_thread(_trusted, self._ca_bundle)
+                pool = self._pools[scheme] = httpcore.AsyncConnectionPool(
                     ssl_context=context,
                     max_connections=self._max_connections,
                     max_keepalive_connections=self._max_connections,
                     keepalive_expiry=KEEPALIVE_S,
                     network_backend=self._backend,
                 )
-        return self._pool
+            return pool
 
     async def send(self, request: HttpRequest, context: SendContext) -> Response:
         """See `codemode.core.call.Sender`. Sends once; follows nothing."""
         sending = Progress()
+        destination = Destination.of(request.url)
+        pool = await self._pool(destination.scheme)
         try:
             async with asyncio.timeout(context.timeout_s):
-                return await self._send(request, context, sending)
+                return await self._send(pool, destination, request, context, sending)
         except TimeoutError:
             raise sending.timed_out(context.timeout_s) from None
         except (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.PoolTimeout) as error:
@@ -192,12 +199,22 @@ class HttpSender:
             raise UpstreamError(f"The request cannot be sent: {_words(error)}.") from None
 
     async def _send(
-        self, request: HttpRequest, context: SendContext, sending: Progress
+        self,
+        pool: httpcore.AsyncConnectionPool,
+        destination: Destination,
+        request: HttpRequest,
+        context: SendContext,
+        sending: Progress,
     ) -> Response:
+        # The one spelling that was decided on, whatever the request's own was.
+        parts = urlsplit(request.url)
+        url = f"{destination}{parts.path or '/'}" + (f"?{parts.query}" if parts.query else "")
+        if not (url.isascii() and url.isprintable()) or " " in url:
+            raise UpstreamError("The address of the request is not percent-encoded.")
         outgoing = httpcore.Request(
             request.method,
-            request.url,
-            headers=_headers(request),
+            url,
+            headers=_headers(request, destination),
             content=request.body,
             extensions={
                 "timeout": {
@@ -209,7 +226,6 @@ class HttpSender:
                 "trace": sending.trace,
             },
         )
-        pool = await self._open()
         answer = await pool.handle_async_request(outgoing)
         try:
             sending.status = answer.status
@@ -227,11 +243,12 @@ class HttpSender:
             await answer.aclose()
 
     async def close(self) -> None:
-        if self._pool is not None:
-            await self._pool.aclose()
-            self._pool = None
+        pools, self._pools = self._pools, {}
+        for pool in pools.values():
+            await pool.aclose()
 
 
+@cache
 def _trusted(ca_bundle: Path | None) -> ssl.SSLContext:
     """The system's authorities (a company's own among them), certifi's, and the operator's."""
     context = ssl.create_default_context()
@@ -241,14 +258,14 @@ def _trusted(ca_bundle: Path | None) -> ssl.SSLContext:
     return context
 
 
-def _headers(request: HttpRequest) -> list[tuple[bytes, bytes]]:
+def _headers(request: HttpRequest, destination: Destination) -> list[tuple[bytes, bytes]]:
     """
     On the wire. Host is the URL's own, so it cannot differ from where the request goes.
 
     Raises:
         UpstreamError: For anything but printable ASCII; nothing is sent.
     """
-    pairs = [("Host", Destination.of(request.url).authority), *request.headers]
+    pairs = [("Host", destination.authority), *request.headers]
     if not any(name.lower() == "user-agent" for name, _ in pairs):
         pairs.append(("User-Agent", USER_AGENT))
     pairs.append(("Accept-Encoding", "gzip, deflate"))

@@ -62,6 +62,7 @@ _V6 = [
         ("64:ff9b:1::/48", "local NAT64"),
     )
 ]
+_UNICAST = IPv6Network("2000::/3")
 _NAT64 = IPv6Network("64:ff9b::/96")
 _COMPATIBLE = IPv6Network("::/96")
 
@@ -193,9 +194,10 @@ def address_class(address: str) -> str | None:
                 return name
         if not each.is_global and each is not ip:
             return "reserved"
-    if not ip.is_global and ip not in _NAT64:
-        return "reserved"
-    return None
+    if isinstance(ip, IPv6Address) and ip not in _UNICAST:
+        # What stands for an IPv4 address was judged as that address above.
+        return None if ip.ipv4_mapped is not None or ip in _NAT64 else "reserved"
+    return None if ip.is_global else "reserved"
 
 
 def _embedded(ip: IPv4Address | IPv6Address) -> Iterator[IPv4Address | IPv6Address]:

@@ -3,7 +3,8 @@ Removes secrets from what goes back to a script, a log or an audit file.
 
 A secret is looked for raw and in the forms that services echo it in: base64
 (standard and URL-safe, at each of the three alignments it can have inside longer
-data), hexadecimal, percent-encoded, JSON-escaped, HTML-escaped, reversed, UTF-16.
+data), hexadecimal, percent-encoded, JSON-escaped, HTML-escaped, reversed, UTF-16,
+and inside gzip and zlib data, itself plain or in base64.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from __future__ import annotations
 import html
 import json
 import re
-from base64 import b64encode
+import zlib
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -21,6 +23,12 @@ MIN_CHARS = 6
 """Shorter secrets are only removed where they stand alone: they occur in ordinary words."""
 
 
+MAX_UNPACKED_BYTES = 4 * 1024 * 1024
+"""How far packed data is looked into."""
+
+_PACKED = frozenset({b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"})
+_PACKED_TEXT = re.compile(r"(?<![A-Za-z0-9+/_-])(?:H4sI|eJ|eA|eN|eF)[A-Za-z0-9+/_-]{16,}={0,2}")
+"""How base64 of gzip and zlib data begins."""
 _EITHER_CASE = re.compile(r"[0-9a-f]+([: ][0-9a-f]+)*|(%[0-9a-f]{2})+", re.IGNORECASE)
 _ESCAPE = re.compile(r"%[0-9A-F]{2}")
 
@@ -110,6 +118,8 @@ class Scrubber:
             lower = text.lower()
             found += [f"(?i:{re.escape(form)})" for form in self._folded if form in lower]
         found += [rf"(?<!\w){re.escape(form)}(?!\w)" for form in self._lone if form in text]
+        if self._exact and _PACKED_TEXT.search(text):
+            found += [re.escape(token) for token in _PACKED_TEXT.findall(text) if self._in(token)]
         if not found:
             return text
         # Longest first: a form that holds another must win.
@@ -118,11 +128,28 @@ class Scrubber:
 
     def data(self, data: bytes) -> bytes:
         """*data* without secrets, in UTF-8 and UTF-16 forms. Short secrets are left."""
+        if self._bytes and data[:2] in _PACKED and self._in_packed(data):
+            return MARK.encode()
         found = [re.escape(form) for form in self._bytes if form in data]
         if not found:
             return data
         found.sort(key=lambda part: (-len(part), part))
         return re.sub(b"|".join(found), MARK.encode(), data)
+
+    def _in(self, token: str) -> bool:
+        """Whether base64 text carries packed data with a secret inside."""
+        plain = token.replace("-", "+").replace("_", "/").rstrip("=")
+        try:
+            return self._in_packed(b64decode(plain + "=" * (-len(plain) % 4)))
+        except ValueError:
+            return False
+
+    def _in_packed(self, data: bytes) -> bool:
+        try:
+            plain = zlib.decompressobj(47).decompress(data, MAX_UNPACKED_BYTES)
+        except zlib.error:
+            return False
+        return any(form in plain for form in self._bytes)
 
     def value(self, value: Any) -> Any:
         """A JSON value without secrets: strings, and the keys of objects."""
