@@ -23,7 +23,7 @@
 import { describeError, locate } from "./errors.mjs";
 import { makeConsole } from "./console.mjs";
 import { parse, stringify, toJson, BadValue } from "./values.mjs";
-import { makeTools, ToolError, Call } from "./tools.mjs";
+import { makeTools, nearest, ToolError } from "./tools.mjs";
 
 export { parse, stringify, ToolError };
 
@@ -162,7 +162,19 @@ export class Harness {
 
   #failed(error) {
     const place = locate(error, this.#options.scriptFrame, this.#job.source);
-    return { status: "failed", error: { ...describeError(error), ...place } };
+    const told = describeError(error);
+    if (told.hint === "") told.hint = this.#hintFor(told.message);
+    return { status: "failed", error: { ...told, ...place } };
+  }
+
+  /** A name that is not there may be a toolset that was misspelt or not imported. */
+  #hintFor(message) {
+    const [, name] =
+      /^ReferenceError: (\S+) is not defined/.exec(message) ??
+      /does not provide an export named '(\S+)'/.exec(message) ?? [];
+    if (name === undefined) return "";
+    const near = nearest(name, [...Object.keys(this.#job.names), "search", "describe"]);
+    return near.length > 0 ? `Did you mean ${near.join(", ")}?` : "";
   }
 
   async #finish(outcome) {

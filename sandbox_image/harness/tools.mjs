@@ -196,26 +196,22 @@ function unknown(path, key, known, toolset) {
 export function nearest(name, known) {
   return known
     .map((candidate) => [similarity(name.toLowerCase(), candidate.toLowerCase()), candidate])
-    .filter(([score]) => score >= 0.4)
+    .filter(([score]) => score >= 0.6)
     .sort(([a], [b]) => b - a)
     .slice(0, 3)
     .map(([, candidate]) => candidate);
 }
 
-/** Share of two-letter pairs in common, 0 to 1. */
+/** Share of letters in common and in the same order, 0 to 1. */
 function similarity(a, b) {
-  if (a === b) return 1;
-  const pairs = (text) => Array.from({ length: Math.max(0, text.length - 1) }, (_, i) => text.slice(i, i + 2));
-  const left = pairs(a);
-  const right = pairs(b);
-  const total = left.length + right.length;
-  if (total === 0) return 0;
-  let common = 0;
-  for (const pair of left) {
-    const at = right.indexOf(pair);
-    if (at < 0) continue;
-    right.splice(at, 1);
-    common += 1;
+  if (a.length > 100 || b.length > 100) return 0;
+  let row = new Array(b.length + 1).fill(0);
+  for (const letter of a) {
+    const next = [0];
+    for (let i = 0; i < b.length; i += 1) {
+      next.push(letter === b[i] ? row[i] + 1 : Math.max(row[i + 1], next[i]));
+    }
+    row = next;
   }
-  return (2 * common) / total;
+  return (2 * row[b.length]) / (a.length + b.length || 1);
 }

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from codemode.core.run import Answer, CallError, LogLine, Reply, Stream, ToolCall, Workspace
+
+T = TypeVar("T")
 
 LOG = logging.getLogger(__name__)
 DRAIN_S = 10.0
@@ -28,13 +31,13 @@ class Calls:
         self._answer = answer
         self._slots = asyncio.Semaphore(max_in_flight)
         self._workspace = workspace
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self.n_calls = 0
 
     async def ask(self, call: ToolCall) -> Reply:
-        """Wait for a slot and answer one call."""
+        """Wait for a slot and answer one call; `close` ends it as it ends the others."""
         async with self._slots:
-            return await self._one(call)
+            return await self._track(self._one(call))
 
     async def start(self, call: ToolCall, deliver: Callable[[Reply], None]) -> None:
         """
@@ -43,9 +46,7 @@ class Calls:
         The wait is the back-pressure on a sandbox that calls faster than it is answered.
         """
         await self._slots.acquire()
-        task = asyncio.create_task(self._deliver(call, deliver))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._track(self._deliver(call, deliver))
 
     async def close(self) -> None:
         """Cancel what is in flight and wait, to a bound, until it has been recorded."""
@@ -54,6 +55,12 @@ class Calls:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=DRAIN_S)
+
+    def _track(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _deliver(self, call: ToolCall, deliver: Callable[[Reply], None]) -> None:
         try:

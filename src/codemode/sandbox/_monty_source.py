@@ -9,7 +9,7 @@ all on the line where they stand, and every edit is remembered:
 * a top-level ``return v`` becomes ``return _r((v))``, which names what JSON cannot say.
 * ``e.code`` (``message``, ``status``, ``retryable``, ``hint``) becomes ``_f(e).code``,
   which finds the fields of a tool's error and leaves any other object alone.
-* ``raise x from e`` becomes ``raise x from _c((e))``, which remembers the cause.
+* ``raise x from e`` becomes ``raise _c((x),e) from e``, which remembers the cause.
 """
 
 from __future__ import annotations
@@ -108,8 +108,9 @@ class _Editor:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 self._import(node)
             elif isinstance(node, ast.Raise) and node.cause is not None:
-                if not isinstance(node.cause, ast.Constant):
-                    self._wrap(node.cause, "_c((", "))")
+                # Monty does not even evaluate what stands behind `from`.
+                if isinstance(node.cause, ast.Name) and node.exc is not None:
+                    self._wrap(node.exc, "_c((", f"),{node.cause.id})")
                     last = node.end_lineno or node.lineno
                     self._prepared.cause_lines.update(range(node.lineno, last + 1))
             elif isinstance(node, ast.JoinedStr):

@@ -30,8 +30,8 @@ def _f(value):
     return value
 
 
-def _c(error):
-    _causes.append([type(error).__name__, str(error)])
+def _c(error, cause):
+    _causes.append([type(cause).__name__, str(cause)])
     return error
 
 
