@@ -166,7 +166,7 @@ def _build(
                 hint="Behind a TLS-inspecting proxy, name its CA with --ca-bundle.",
             )
         for line in str(event.get("stream") or "").splitlines():
-            if line.startswith("Step ") or "error" in line.lower():
+            if line.startswith("Step "):
                 progress(line.strip())
             if line.strip():
                 last = line.strip()
