@@ -11,6 +11,7 @@ import tempfile
 import time
 from asyncio.subprocess import PIPE, Process
 from collections import deque
+from collections.abc import Coroutine
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from codemode.sandbox._ends import out_of_cpu, out_of_memory, result_outcome, to
 START_S = 20.0
 REAP_S = 5.0
 WATCH_S = 0.05
+MAKING = "making"
 RUNTIME_MIB = 96
 """What Deno itself needs beside the script's heap."""
 
@@ -285,7 +287,7 @@ class DenoPool:
         self._heap_mib = Limits().memory_mib
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._ready: deque[DenoProcess] = deque()
-        self._making: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._taken: set[DenoProcess] = set()
 
     async def start(self) -> None:
@@ -321,11 +323,12 @@ class DenoPool:
 
     async def close(self) -> None:
         """Kill every process. Idempotent."""
-        making, self._making = self._making, set()
         self._warm = 0
-        for task in making:
-            task.cancel()
-        await asyncio.gather(*making, return_exceptions=True)
+        tasks = list(self._tasks)
+        for task in tasks:
+            if task.get_name() == MAKING:
+                task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         for process in [*self._ready, *self._taken]:
             await process.kill()
         self._ready.clear()
@@ -352,21 +355,18 @@ class DenoPool:
         return process
 
     def _refill(self) -> None:
-        for _ in range(self._warm - len(self._ready) - self._n_making):
-            self._later(self._add(), making=True)
-
-    @property
-    def _n_making(self) -> int:
-        return sum(task.get_name() == "making" for task in self._making)
+        making = sum(task.get_name() == MAKING for task in self._tasks)
+        for _ in range(self._warm - len(self._ready) - making):
+            self._later(self._add(), name=MAKING)
 
     async def _add(self) -> None:
         with contextlib.suppress(EngineUnavailable):  # the next run finds out and says so
             self._ready.append(await self._make(self._heap_mib))
 
-    def _later(self, work: Any, *, making: bool = False) -> None:
-        task = asyncio.create_task(work, name="making" if making else "killing")
-        self._making.add(task)
-        task.add_done_callback(self._making.discard)
+    def _later(self, work: Coroutine[Any, Any, None], *, name: str = "killing") -> None:
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
 
 def read_done(frame: Frame, limits: Limits) -> Outcome:
