@@ -1,0 +1,481 @@
+"""
+An MCP server's tools as a toolset file.
+
+What a server says becomes a row; what it does not say is never guessed in silence:
+the report lists rows whose when_to_use is not written or was taken from the
+description, whose effect was assumed, and whose answer has no type. Importing again
+brings the server's schemas up to date and keeps every text that stands in the file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from codemode.core.names import camel, python_parameter, refuse_tool, refuse_toolset, snake
+from codemode.core.spelling import is_old, modern
+from codemode.errors import DirectoryError
+from codemode.importers._layout import lay_out
+
+UNWRITTEN = "Not written yet:"
+"""How a when_to_use begins that nobody has written. The report lists these rows."""
+
+LIST_S = 60.0
+MAX_PAGES = 100
+
+_ADVICE = re.compile(
+    r"(use|useful|when|call|prefer|choose|ideal|best|recommended|helpful|good) ?\b", re.IGNORECASE
+)
+_SENTENCE = re.compile(r"(?<!e\.g)(?<!i\.e)(?<=[.!?])\s+(?=[A-Z\"'`(\[*])|\n\s*\n")
+_VALUES = frozenset({"default", "const", "enum", "example", "examples"})
+_MAPS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_TEXTS = ("description", "when_to_use")
+_JUDGED = (
+    *("effect", "idempotent", "where", "verified", "example", "golden", "pages"),
+    *("inverse", "python_names"),
+)
+"""Fields of a row that a person may have set and that an import does not overwrite."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """
+    What a server lists.
+
+    Args:
+        server: The name it is called by, or "".
+        origin: Package and version, for ``source``.
+        command: How it was started, if it was.
+    """
+
+    tools: Sequence[Any]
+    server: str = ""
+    origin: str = ""
+    command: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Imported:
+    """
+    A toolset file and what has to be said of it. Each list holds row names.
+
+    Args:
+        path: Where it is or would be written.
+        unwritten: when_to_use is a mark that somebody has to write it.
+        taken: when_to_use is a sentence of the server's description.
+        assumed: The server does not say what the tool changes; it counts as a write.
+        untyped: The server does not say what the tool answers.
+        renamed: ``name on the server -> row name``.
+        kept: A text in the file differs from the server's and was kept.
+        gone: The server no longer lists the tool; the row was left in the file.
+        left_out: ``name: reason`` of tools that no row can be made of.
+        notes: Everything else.
+    """
+
+    path: Path
+    file: dict[str, Any]
+    added: list[str] = field(default_factory=list)
+    updated: list[str] = field(default_factory=list)
+    unwritten: list[str] = field(default_factory=list)
+    taken: list[str] = field(default_factory=list)
+    assumed: list[str] = field(default_factory=list)
+    untyped: list[str] = field(default_factory=list)
+    renamed: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.file["rows"])
+
+    def lines(self) -> list[str]:
+        """The report, a line for each thing a person should look at."""
+        said = (
+            (self.left_out, "left out"),
+            (self.unwritten, "when_to_use has to be written"),
+            (self.taken, "when_to_use was taken from the description, look at it"),
+            (self.assumed, "effect is not stated, assumed to be write"),
+            (self.untyped, "answer has no type"),
+            (self.renamed, "renamed"),
+            (self.kept, "text in the file differs from the server's and was kept"),
+            (self.gone, "no longer listed by the server, row left in the file"),
+        )
+        found = [f"{what} ({len(rows)}): {', '.join(rows)}" for rows, what in said if rows]
+        return [*found, *self.notes]
+
+
+async def import_mcp(
+    source: Sequence[str], *, toolset: str, out: Path, dry_run: bool = False
+) -> Imported:
+    """
+    Read *source* and write ``out/TOOLSET.json``.
+
+    Args:
+        source: One path of a saved ``tools/list`` answer, or a command and its arguments.
+
+    Raises:
+        DirectoryError: If the name is no toolset's, the source holds no tools, or
+            the server cannot be asked.
+    """
+    if reason := refuse_toolset(toolset):
+        raise DirectoryError(f"No toolset may be called {toolset!r}: {reason}.")
+    saved = Path(source[0]) if len(source) == 1 else None
+    if saved is not None and await asyncio.to_thread(saved.is_file):
+        listing = await asyncio.to_thread(read_listing, saved)
+    else:
+        listing = await ask(source)
+    path = out / f"{toolset}.json"
+    existing = await asyncio.to_thread(_existing, path)
+    done = merge(listing, toolset=toolset, path=path, existing=existing)
+    if not dry_run:
+        await asyncio.to_thread(_write, path, lay_out(done.file))
+    return done
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def read_listing(path: Path) -> Listing:
+    """
+    A saved answer: ``{"tools": [...]}``, a JSON-RPC answer around it, or the bare list.
+
+    Raises:
+        DirectoryError: If it is none of these.
+    """
+    try:
+        document = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise DirectoryError(f"{path} cannot be read: {error}") from None
+    if isinstance(document, dict) and isinstance(document.get("result"), dict):
+        document = document["result"]
+    tools = document.get("tools") if isinstance(document, dict) else document
+    if not isinstance(tools, list):
+        raise DirectoryError(
+            f"{path} holds no list of tools.",
+            hint='Save the answer to tools/list: {"tools": [...]}.',
+        )
+    said = document if isinstance(document, dict) else {}
+    origin = " ".join(str(said[key]) for key in ("package", "version") if said.get(key))
+    return Listing(tools=tools, server=str(said.get("server") or ""), origin=origin)
+
+
+async def ask(command: Sequence[str]) -> Listing:
+    """
+    Start the server, list its tools, end it. It sees only what the MCP SDK passes on
+    (home folder, path, terminal), nothing else of this process's environment.
+
+    Raises:
+        DirectoryError: If it does not start or answer within `LIST_S` seconds.
+    """
+    from mcp import ClientSession, MCPError, StdioServerParameters, types
+    from mcp.client.stdio import stdio_client
+
+    if not command:
+        raise DirectoryError("There is no source.", hint="Give a file or a command.")
+    start = StdioServerParameters(command=command[0], args=list(command[1:]))
+    tools: list[Any] = []
+    try:
+        async with (
+            asyncio.timeout(LIST_S),
+            stdio_client(start) as (read, write),
+            ClientSession(read, write) as session,
+        ):
+            about = (await session.initialize()).server_info
+            cursor: str | None = None
+            for _ in range(MAX_PAGES):
+                params = types.PaginatedRequestParams(cursor=cursor)
+                page = await session.list_tools(params=params)
+                dumped = page.model_dump(mode="json", by_alias=True, exclude_unset=True)
+                tools += dumped["tools"]
+                cursor = page.next_cursor
+                if not cursor:
+                    break
+    except TimeoutError:
+        raise DirectoryError(f"{command[0]} did not answer within {LIST_S:.0f} s.") from None
+    except (OSError, MCPError, RuntimeError, ValueError, ExceptionGroup) as error:
+        raise DirectoryError(
+            f"{command[0]} cannot be asked for its tools: {error}",
+            hint="Start the command by hand to see what it says.",
+        ) from None
+    origin = f"{about.name} {about.version}".strip()
+    return Listing(tools=tools, server=about.name, origin=origin, command=tuple(command))
+
+
+def merge(
+    listing: Listing, *, toolset: str, path: Path, existing: Mapping[str, Any] | None
+) -> Imported:
+    """
+    The toolset file of *listing*, laid over what *existing* holds. Reads and writes nothing.
+    """
+    before = existing or {}
+    binding = before.get("binding") or {"via": "mcp", "server": toolset}
+    done = Imported(path=path, file={})
+    old = {
+        row["binding"]["tool"]: row
+        for row in before.get("rows", [])
+        if isinstance(row, dict) and "tool" in (row.get("binding") or {})
+    }
+    rows: list[dict[str, Any]] = []
+    taken_names: dict[str, str] = {}
+    for tool in listing.tools:
+        row = _row(tool, listing, done)
+        if row is None:
+            continue
+        name = row["binding"]["tool"]
+        if name in old:
+            row = _kept(row, old.pop(name), done)
+            done.updated.append(row["name"])
+        else:
+            done.added.append(row["name"])
+        other = taken_names.setdefault(camel(row["name"]), name)
+        if other != name:
+            done.left_out.append(f"{name}: it would have the same name as {other}")
+            continue
+        if row["when_to_use"].startswith(UNWRITTEN):
+            done.unwritten.append(row["name"])
+        rows.append(row)
+    for row in old.values():
+        done.gone.append(row["name"])
+        rows.append(row)
+    rows += [row for row in before.get("rows", []) if "tool" not in (row.get("binding") or {})]
+    done.file = {
+        "$schema": "./schema.json",
+        "toolset": toolset,
+        "description": before.get("description")
+        or f"Tools of the MCP server {listing.server or toolset}.",
+        "binding": binding,
+        **({"$defs": before["$defs"]} if before.get("$defs") else {}),
+        "rows": sorted(rows, key=lambda row: str(row["name"])),
+    }
+    if not before:
+        command = f" command = {json.dumps(listing.command)}" if listing.command else ""
+        done.notes.append(
+            f"Calls need the server {binding.get('server')!r}: write [mcp_servers."
+            f"{binding.get('server')}]{command} in codemode.toml."
+        )
+    return done
+
+
+def _existing(path: Path) -> Mapping[str, Any] | None:
+    if not path.exists():
+        return None
+    try:
+        document = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise DirectoryError(
+            f"{path} is there and cannot be read: {error}",
+            hint="Mend or move it; an import does not overwrite what it cannot read.",
+        ) from None
+    via = document.get("binding", {}).get("via") if isinstance(document, dict) else None
+    if via != "mcp" or not isinstance(document.get("rows"), list):
+        raise DirectoryError(
+            f"{path} is there and is no toolset of an MCP server.",
+            hint="Choose another name with --toolset.",
+        )
+    found: Mapping[str, Any] = document
+    return found
+
+
+def _row(tool: Any, listing: Listing, done: Imported) -> dict[str, Any] | None:
+    """One tool as a row, or None where no row can be made of it."""
+    if not isinstance(tool, Mapping) or not isinstance(tool.get("name"), str) or not tool["name"]:
+        done.left_out.append("a tool without a name")
+        return None
+    tool_name = tool["name"]
+    args = tool.get("inputSchema")
+    if args is None:
+        args = {"type": "object", "properties": {}}
+    kinds = args.get("type", "object") if isinstance(args, Mapping) else None
+    if kinds != "object" and not (isinstance(kinds, list) and "object" in kinds):
+        done.left_out.append(f"{tool_name}: its inputSchema is not one of an object")
+        return None
+    name = snake(tool_name)
+    if refuse_tool(name):
+        name += "_tool"
+    if name != tool_name:
+        done.renamed.append(f"{tool_name} -> {name}")
+    description, when_to_use, was_taken = _texts(tool, name)
+    if was_taken:
+        done.taken.append(name)
+    args = _cleaned(args)
+    row: dict[str, Any] = {
+        "name": name,
+        "description": description,
+        "when_to_use": when_to_use,
+        "args": args,
+    }
+    returns = tool.get("outputSchema")
+    if isinstance(returns, Mapping):
+        row["returns"] = _cleaned(returns)
+    else:
+        done.untyped.append(name)
+    effect, idempotent, is_stated = _effect(tool.get("annotations"))
+    if not is_stated:
+        done.assumed.append(name)
+    row["effect"] = effect
+    if idempotent:
+        row["idempotent"] = True
+    if names := _python_names(args.get("properties")):
+        row["python_names"] = names
+    row["source"] = f"tools/list of {listing.origin or listing.server or 'an MCP server'}"
+    row["binding"] = {"tool": tool_name}
+    return row
+
+
+def _texts(tool: Mapping[str, Any], name: str) -> tuple[str, str, bool]:
+    """(description, when_to_use, whether the latter is the server's own sentence)."""
+    text = tool.get("description")
+    text = text.strip() if isinstance(text, str) else ""
+    if not text:
+        text = tool.get("title") if isinstance(tool.get("title"), str) else ""
+        text = f"{text or name.replace('_', ' ').capitalize()}. Its server says no more about it."
+        return text, f"{UNWRITTEN} the server does not say when {name} is the right tool.", False
+    sentences = [part.strip() for part in _SENTENCE.split(text) if part and part.strip()]
+    advice = [sentence for sentence in sentences[1:] if _ADVICE.match(sentence)]
+    plain = [sentence for sentence in sentences[1:2] if "\n" not in sentence]
+    if found := advice or plain:
+        return _without(text, found[0]), found[0], True
+    return text, f"{UNWRITTEN} the server does not say when {name} is the right tool.", False
+
+
+def _without(text: str, sentence: str) -> str:
+    left = re.sub(r"\s*\n\s*\n\s*", "\n\n", text.replace(sentence, "", 1)).strip()
+    # A text that repeats itself would make both fields the same.
+    return left if left.rstrip(".") != sentence.rstrip(".") else f"{left} (as the server says)"
+
+
+def _effect(annotations: Any) -> tuple[str, bool, bool]:
+    """(effect, idempotent, whether the server states the effect)."""
+    said = annotations if isinstance(annotations, Mapping) else {}
+    repeat = said.get("idempotentHint") is True
+    if said.get("readOnlyHint") is True:
+        return "read", True, True
+    if said.get("destructiveHint") is True:
+        return "destructive", repeat, True
+    return "write", repeat, said.get("destructiveHint") is False
+
+
+def _cleaned(schema: Any) -> Any:
+    """2020-12, without titles that repeat a name and without nulls that say nothing."""
+    cleaned = _said(schema)
+    return modern(cleaned) if is_old(cleaned) else cleaned
+
+
+def _said(node: Any, *, name: str | None = "") -> Any:
+    if isinstance(node, list):
+        return [_said(item) for item in node]
+    if not isinstance(node, Mapping):
+        return node
+    kept: dict[str, Any] = {}
+    for key, value in node.items():
+        if key in _VALUES:
+            kept[key] = value
+        elif value is None or key == "$schema" or (key == "title" and _repeats(value, name)):
+            continue
+        elif key in _MAPS and isinstance(value, Mapping):
+            kept[key] = {inner: _said(part, name=inner) for inner, part in value.items()}
+        else:
+            kept[key] = _said(value, name=None) if isinstance(value, dict | list) else value
+    return kept
+
+
+def _repeats(title: Any, name: str | None) -> bool:
+    """A generated title: the property's name, or that of the tool's arguments as a whole."""
+    if name is None or not isinstance(title, str):
+        return False
+    return name == "" or snake(title) == snake(name)
+
+
+def _python_names(properties: Any) -> dict[str, str]:
+    """Python names of the arguments that are no identifiers, told apart where they meet."""
+    chosen: dict[str, str] = {}
+    taken: set[str] = set()
+    names: Iterable[str] = properties if isinstance(properties, Mapping) else ()
+    # Identifiers come first: they keep their spelling whatever else there is.
+    for name in sorted(names, key=lambda one: (python_parameter(one) != one, one)):
+        keyword = python_parameter(name)
+        if keyword in taken:
+            keyword = _spelled_out(name)
+        if keyword in taken:
+            continue  # the loader refuses the row and names both
+        taken.add(keyword)
+        if keyword != name:
+            chosen[name] = keyword
+    return chosen
+
+
+def _spelled_out(name: str) -> str:
+    """
+    *name* with its signs as words.
+
+    >>> _spelled_out("DateSent<")
+    'DateSent_less_than_sign'
+    """
+    parts = [
+        character
+        if character.isalnum() or character == "_"
+        else f"_{unicodedata.name(character, f'u{ord(character):x}').lower()}_"
+        for character in name
+    ]
+    return python_parameter(re.sub(r"[\W_]+", "_", "".join(parts)).strip("_"))
+
+
+def _kept(new: dict[str, Any], old: Mapping[str, Any], done: Imported) -> dict[str, Any]:
+    """The server's *new* schemas under the texts and judgements of the *old* row."""
+    row = {**new, "name": old.get("name", new["name"])}
+    differs = False
+    for key in _TEXTS:
+        text = old.get(key)
+        if isinstance(text, str) and text.strip() and not text.startswith(UNWRITTEN):
+            differs = differs or (text != new[key] and not new[key].startswith(UNWRITTEN))
+            row[key] = text
+    if row["when_to_use"] != new["when_to_use"] and new["name"] in done.taken:
+        done.taken.remove(new["name"])
+    for key in _JUDGED:
+        if key in old:
+            row[key] = {**new.get(key, {}), **old[key]} if key == "python_names" else old[key]
+    if "effect" in old and new["name"] in done.assumed:
+        done.assumed.remove(new["name"])
+    if "returns" in old and "returns" not in new:
+        row["returns"] = old["returns"]  # written by a person: the server has none
+        done.untyped.remove(new["name"])
+    row["args"], lost = _with_texts(new["args"], old.get("args"))
+    if differs or lost:
+        done.kept.append(row["name"])
+    gone = set(row.get("python_names", {})) - set(row["args"].get("properties", {}))
+    if gone:
+        row["python_names"] = {k: v for k, v in row["python_names"].items() if k not in gone}
+    return {key: row[key] for key in _ORDER if key in row}
+
+
+_ORDER = (
+    *("name", "description", "when_to_use", "args", "returns", "effect", "idempotent", "where"),
+    *("python_names", "source", "verified", "binding", "example", "golden", "pages", "inverse"),
+)
+
+
+def _with_texts(new: Any, old: Any) -> tuple[Any, bool]:
+    """*new* arguments with the descriptions that *old* has, and whether the server's differ."""
+    if not isinstance(old, Mapping):
+        return new, False
+    before = old.get("properties", {})
+    differs = False
+    properties: dict[str, Any] = {}
+    for name, schema in new.get("properties", {}).items():
+        was = before.get(name)
+        text = was.get("description") if isinstance(was, Mapping) else None
+        if isinstance(schema, Mapping) and isinstance(text, str):
+            differs = differs or schema.get("description", text) != text
+            schema = {**schema, "description": text}
+        properties[name] = schema
+    return ({**new, "properties": properties} if properties else new), differs
