@@ -15,6 +15,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,12 @@ LIST_S = 60.0
 MAX_PAGES = 100
 
 _ADVICE = re.compile(
-    r"(use|useful|when|call|prefer|choose|ideal|best|recommended|helpful|good) ?\b", re.IGNORECASE
+    r"(use (this|it|when|for|only)|useful|when (to|you|the user|users|a user)|call (this|it)"
+    r"|(prefer|choose) (this|it)|(ideal|best|helpful|good|recommended) (for|when|to))\b",
+    re.IGNORECASE,
 )
+"""Sentences that say in which situation a tool is right. Others are not taken for that."""
+
 _SENTENCE = re.compile(r"(?<!e\.g)(?<!i\.e)(?<=[.!?])\s+(?=[A-Z\"'`(\[*])|\n\s*\n")
 _VALUES = frozenset({"default", "const", "enum", "example", "examples"})
 _MAPS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
@@ -68,7 +73,7 @@ class Imported:
     Args:
         path: Where it is or would be written.
         unwritten: when_to_use is a mark that somebody has to write it.
-        taken: when_to_use is a sentence of the server's description.
+        taken: when_to_use is a sentence of the server's description, which stands there too.
         assumed: The server does not say what the tool changes; it counts as a write.
         untyped: The server does not say what the tool answers.
         renamed: ``name on the server -> row name``.
@@ -340,18 +345,12 @@ def _texts(tool: Mapping[str, Any], name: str) -> tuple[str, str, bool]:
         text = tool.get("title") if isinstance(tool.get("title"), str) else ""
         text = f"{text or name.replace('_', ' ').capitalize()}. Its server says no more about it."
         return text, f"{UNWRITTEN} the server does not say when {name} is the right tool.", False
-    sentences = [part.strip() for part in _SENTENCE.split(text) if part and part.strip()]
-    advice = [sentence for sentence in sentences[1:] if _ADVICE.match(sentence)]
-    plain = [sentence for sentence in sentences[1:2] if "\n" not in sentence]
-    if found := advice or plain:
-        return _without(text, found[0]), found[0], True
+    text = cleandoc(text)
+    for part in _SENTENCE.split(text)[1:]:
+        sentence = " ".join((part or "").split())
+        if _ADVICE.match(sentence):
+            return text, sentence, True
     return text, f"{UNWRITTEN} the server does not say when {name} is the right tool.", False
-
-
-def _without(text: str, sentence: str) -> str:
-    left = re.sub(r"\s*\n\s*\n\s*", "\n\n", text.replace(sentence, "", 1)).strip()
-    # A text that repeats itself would make both fields the same.
-    return left if left.rstrip(".") != sentence.rstrip(".") else f"{left} (as the server says)"
 
 
 def _effect(annotations: Any) -> tuple[str, bool, bool]:
