@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import json
 import os
-from functools import cache
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from codemode import Codemode
 from codemode.core.run import FileData, RunResult
 from codemode.errors import EngineUnavailable
 from codemode.store.config import parse_config
-from upstream.world import TOKENS, open_world
+from upstream import FactUpstream, world
+from upstream.world import TOKENS
 
 ROOT = Path(__file__).parents[2] / "examples"
 EXAMPLES: list[dict[str, Any]] = json.loads((ROOT / "examples.json").read_text("utf-8"))["examples"]
@@ -31,61 +33,70 @@ SECRETS = {
 }
 
 
-def cases() -> list[Any]:
-    marks = {"container": [pytest.mark.docker], "isolate": []}
-    return [
-        pytest.param(example, engine, id=f"{example['name']}-{engine}", marks=marks[engine])
-        for example in EXAMPLES
-        for engine in example["engines"]
-    ]
+WORLD: dict[str, Any] = json.loads((ROOT / "upstream.json").read_text("utf-8"))
+ENGINES = [
+    pytest.param("isolate", id="isolate"),
+    pytest.param("container", id="container", marks=pytest.mark.docker),
+]
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@cache
-def world() -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads((ROOT / "upstream.json").read_text("utf-8"))
-    return loaded
-
-
-async def run(example: dict[str, Any], engine: str, state: Path) -> tuple[RunResult, list[str]]:
-    """The result, and why the upstream refused requests, if it did."""
-    with open_world(world()) as upstream:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def running(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[tuple[str, Codemode, FactUpstream]]:
+    """One service for each engine, and the upstream that all its toolsets point at."""
+    engine = request.param
+    state = tmp_path_factory.mktemp(engine)
+    with pytest.MonkeyPatch.context() as patch, FactUpstream(TOKENS) as upstream:
+        for name, secret in SECRETS.items():
+            patch.setenv(name, secret)
         tables = {
-            **upstream.config(*world(), credentials=TOKENS),
-            "engine": {"name": engine, "pool_size": 0},
+            **upstream.config(*WORLD, credentials=TOKENS),
+            "engine": {"name": engine},
             "state": str(state),
         }
         config = parse_config(tables, origin="examples", base=state)
         async with Codemode.open(config) as codemode:
-            result = await codemode.run(
-                (ROOT / example["script"]).read_text("utf-8"),
-                language=example["language"],
-                engine=engine,
-                allow=example.get("allow", ()),
-                input=example.get("input"),
-                files=[
-                    FileData(path=name, data=(ROOT / "files" / name).read_bytes())
-                    for name in example.get("files", ())
-                ],
-                collect_files="files" in example,
-            )
-        return result, [reason for _, reason in upstream.refused]
+            yield engine, codemode, upstream
 
 
-@pytest.mark.parametrize(("example", "engine"), cases())
+async def run(example: dict[str, Any], codemode: Codemode, engine: str) -> RunResult:
+    return await codemode.run(
+        (ROOT / example["script"]).read_text("utf-8"),
+        language=example["language"],
+        engine=engine,
+        allow=example.get("allow", ()),
+        input=example.get("input"),
+        files=[
+            FileData(path=name, data=(ROOT / "files" / name).read_bytes())
+            for name in example.get("files", ())
+        ],
+        collect_files="files" in example,
+    )
+
+
+@pytest.mark.parametrize("running", ENGINES, indirect=True)
+@pytest.mark.parametrize("example", EXAMPLES, ids=[example["name"] for example in EXAMPLES])
 async def test_the_result_is_the_committed_one(
-    example: dict[str, Any], engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    example: dict[str, Any], running: tuple[str, Codemode, FactUpstream]
 ):
-    for name, secret in SECRETS.items():
-        monkeypatch.setenv(name, secret)
+    engine, codemode, upstream = running
+    world.build(upstream, WORLD)
     try:
-        result, refused = await run(example, engine, tmp_path)
+        result = await run(example, codemode, engine)
     except EngineUnavailable as error:
         if engine == "isolate" or os.environ.get("CODEMODE_REQUIRE_DOCKER") == "1":
             raise
         pytest.skip(f"{engine}: {error.message}")
+    if engine not in example["engines"]:
+        assert result.status == "refused"
+        assert result.calls == ()
+        return
     assert result.error is None, (result.error, result.diagnostics)
     assert result.status == "succeeded"
-    assert refused == []
+    assert upstream.refused == []
     expected = json.loads((ROOT / "expected" / f"{example['name']}.json").read_text("utf-8"))
     assert json.loads(json.dumps(result.value)) == expected
     made = {file.path for file in result.files}
@@ -93,7 +104,25 @@ async def test_the_result_is_the_committed_one(
     assert not any(secret in repr(result) for secret in SECRETS.values())
 
 
-def test_there_is_enough_of_every_kind():
+WRITES = [e for e in EXAMPLES if e.get("allow") and "isolate" in e["engines"]]
+
+
+@pytest.mark.parametrize("running", ENGINES[:1], indirect=True)
+@pytest.mark.parametrize("example", WRITES, ids=[example["name"] for example in WRITES])
+async def test_nothing_is_written_unless_it_is_allowed(
+    example: dict[str, Any], running: tuple[str, Codemode, FactUpstream]
+):
+    engine, codemode, upstream = running
+    world.build(upstream, WORLD)
+    result = await run({**example, "allow": []}, codemode, engine)
+    assert result.status == "refused"
+    assert result.error is not None
+    assert result.error.code == "approval_required"
+    assert result.calls == ()
+    assert upstream.requests == []
+
+
+async def test_there_is_enough_of_every_kind():
     """What the examples promise: both languages, both engines, every script listed once."""
     for language, suffix in (("typescript", "ts"), ("python", "py")):
         own = [example for example in EXAMPLES if example["language"] == language]
@@ -106,19 +135,3 @@ def test_there_is_enough_of_every_kind():
     assert len(names) == len(set(names))
     assert {path.stem for path in (ROOT / "expected").iterdir()} == set(names)
     assert all(example["shows"] for example in EXAMPLES)
-
-
-WRITES = [e for e in EXAMPLES if e.get("allow") and "isolate" in e["engines"]]
-
-
-@pytest.mark.parametrize("example", WRITES, ids=[example["name"] for example in WRITES])
-async def test_nothing_is_written_unless_it_is_allowed(
-    example: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    for name, secret in SECRETS.items():
-        monkeypatch.setenv(name, secret)
-    result, _ = await run({**example, "allow": []}, "isolate", tmp_path)
-    assert result.status == "refused"
-    assert result.error is not None
-    assert result.error.code == "approval_required"
-    assert result.calls == ()

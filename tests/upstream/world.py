@@ -15,9 +15,9 @@ REPO = "/repos/{owner}/{repo}"
 Answer = Callable[[FakeRequest], Any]
 
 
-def open_world(data: dict[str, Any]) -> FactUpstream:
-    """An upstream (not yet running) that answers every service of *data*."""
-    upstream = FactUpstream(TOKENS)
+def build(upstream: FactUpstream, data: dict[str, Any]) -> None:
+    """Make *upstream* answer every service of *data*, as on its first day."""
+    upstream.forget()
     _github(upstream, data["github"])
     for name, serve in (
         ("slack", _slack),
@@ -33,7 +33,6 @@ def open_world(data: dict[str, Any]) -> FactUpstream:
         ("crossref", _crossref),
     ):
         serve(upstream, data[name])
-    return upstream
 
 
 def gone(message: str = "Not Found") -> FakeReply:
