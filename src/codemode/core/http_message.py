@@ -153,8 +153,9 @@ def _path_value(argument: str, param: Param, value: JsonValue) -> str:
     else:
         texts = [(key, _plain(item)) for key, item in value.items()]
     for key, text in texts:
-        for piece in (key, text):
-            _check_path_text(argument, piece, empty=piece is key, reserved=param.reserved)
+        _check_path_text(argument, text, reserved=param.reserved)
+        if key:
+            _check_path_text(argument, key, reserved=param.reserved)
     quoted = [(_quote(argument, key), _quote(argument, text, safe)) for key, text in texts]
     is_object = isinstance(value, dict) and param.style != "json"
     if is_object and not explode:
@@ -172,12 +173,12 @@ def _path_value(argument: str, param: Param, value: JsonValue) -> str:
             return ",".join(items)
 
 
-def _check_path_text(argument: str, text: str, *, empty: bool, reserved: bool) -> None:
+def _check_path_text(argument: str, text: str, *, reserved: bool) -> None:
     """
     Percent encoding cannot protect dots (RFC 3986, 2.3), and some servers decode
     twice, so a dot segment is refused however it is spelled.
     """
-    if not text and not empty:
+    if not text:
         raise BadArguments(f"{argument!r} is empty, but it is part of the path.")
     decoded = text
     for _ in range(3):

@@ -72,7 +72,10 @@ def load_credentials(
     for each in imported:
         path = each / FILE_NAME
         for name, credential in read_credentials(path).items():
-            if name in found:
+            known = found.get(name)
+            if known is not None and _attached(known) == _attached(credential):
+                continue  # a copy of the shipped file says the same
+            if known is not None:
                 raise ConfigError(
                     f"{path}: credential {name!r} is already defined.",
                     hint="An imported directory may not redefine one; rename it there.",
@@ -116,6 +119,17 @@ def read_credentials(path: Path) -> dict[str, Credential]:
         except ConfigError as error:
             raise ConfigError(f"{path}: {error.message}", hint=error.hint) from None
     return made
+
+
+def _attached(credential: Credential) -> tuple[object, ...]:
+    """What is attached, how and where to: all that must not be redefined."""
+    return (
+        credential.scheme,
+        credential.key.lower(),
+        credential.username,
+        credential.prefix,
+        credential.destinations,
+    )
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -138,8 +138,8 @@ def _from_file(name: str, path: Path) -> str:
             f"The file of credential {name!r} cannot be read: {error.strerror}",
             hint=f"Look at {path}.",
         ) from None
-    with os.fdopen(fd, "rb") as file:
-        mode = os.fstat(file.fileno()).st_mode
+    try:
+        mode = os.fstat(fd).st_mode
         if not stat.S_ISREG(mode):
             raise ConfigError(f"The file of credential {name!r} is no regular file: {path}")
         if mode & 0o077:
@@ -147,7 +147,9 @@ def _from_file(name: str, path: Path) -> str:
                 f"The file of credential {name!r} can be read by others: {path}",
                 hint=f"chmod 600 {path}",
             )
-        return _one_line(name, file.read(MAX_SECRET_BYTES))
+        return _one_line(name, os.read(fd, MAX_SECRET_BYTES))
+    finally:
+        os.close(fd)
 
 
 def _from_keyring(name: str, lookup: Lookup) -> str:
