@@ -2,14 +2,17 @@
 What a Python script becomes before Monty runs it, and the way back to its own columns.
 
 Monty has no modules made of sandbox code, no exceptions with attributes and no way to
-look at a value before it leaves. So four things are edited, none of them inside text,
-all on the line where they stand, and every edit is remembered:
+look at a value before it leaves. So a few things are edited, none of them inside plain
+text, all on the line where they stand, and every edit is remembered:
 
 * ``from tools import x`` becomes ``x=_t[0]``, padded to the same width.
 * a top-level ``return v`` becomes ``return _r((v))``, which names what JSON cannot say.
 * ``e.code`` (``message``, ``status``, ``retryable``, ``hint``) becomes ``_f(e).code``,
   which finds the fields of a tool's error and leaves any other object alone.
 * ``raise x from e`` becomes ``raise _c((x),e) from e``, which remembers the cause.
+* ``getattr(e, "code")`` becomes ``getattr(_f((e)), "code")``, ``type(e).__name__`` becomes
+  ``_y(type(e)).__name__``, and ``gather(..., return_exceptions=True)``, which Monty's own
+  cannot, ``_g(gather)(...)``.
 """
 
 from __future__ import annotations
@@ -17,7 +20,9 @@ from __future__ import annotations
 import ast
 import difflib
 import re
+import sys
 from bisect import insort
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -28,6 +33,9 @@ LINE_ENDS = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
 """Where Python's parser ends a line; `str.splitlines` knows more ends than it does."""
 
 FIELDS = frozenset({"code", "message", "status", "retryable", "hint"})
+POSITIONS_IN_TEXT = sys.version_info >= (3, 12)
+"""Whether the parser knows where an expression inside ``f"..."`` stands."""
+
 OWN = ("search", "describe", "ToolError")
 """What ``tools`` exports beside toolsets."""
 
@@ -115,13 +123,21 @@ class _Editor:
                     self._prepared.cause_lines.update(range(node.lineno, last + 1))
             elif isinstance(node, ast.JoinedStr):
                 self._fields_in_text(node)
-        for attribute in _attributes(tree):
-            self._wrap(attribute.value, "_f(", ")")
+        for read in _reads(tree):
+            self._read(read)
         for value in _returned(tree.body):
             self._wrap(value, "_r((", "))")
         self._apply()
         self._prepared.text = "".join(self._lines)
         return self._prepared
+
+    def _read(self, node: ast.Attribute | ast.Call) -> None:
+        if isinstance(node, ast.Attribute):
+            self._wrap(node.value, "_f(" if node.attr in FIELDS else "_y(", ")")
+        elif _is_gather(node):
+            self._wrap(node.func, "_g(", ")")
+        else:
+            self._wrap(node.args[0], "_f((", "))")
 
     def _place(self, line: int, byte: int) -> int:
         return len(self._encoded[line - 1][:byte].decode("utf-8", "replace"))
@@ -225,45 +241,74 @@ class _Editor:
 
     def _fields_in_text(self, node: ast.JoinedStr) -> None:
         """``f"{e.code}"``: Python 3.11 does not say where inside, so it is looked up."""
-        if node.lineno != node.end_lineno:
+        if POSITIONS_IN_TEXT or node.lineno != node.end_lineno:
             return
-        found = [
-            attribute
-            for attribute in ast.walk(node)
-            if isinstance(attribute, ast.Attribute) and attribute.attr in FIELDS
-        ]
+        found = Counter(filter(None, (_snippet(one) for one in ast.walk(node))))
         assert node.end_col_offset is not None
-        start = self._place(node.lineno, node.col_offset)
-        end = self._place(node.lineno, node.end_col_offset)
-        text = self._lines[node.lineno - 1]
-        for name, attr in sorted({(_name(one.value), one.attr) for one in found}):
-            if name is None:
-                continue
-            pattern = rf"(?<![\w.]){re.escape(name)}(?=\.{attr}\b)"
-            places = [m.start() for m in re.finditer(pattern, text[start:end])]
-            if len(places) != sum((_name(o.value), o.attr) == (name, attr) for o in found):
+        line = node.lineno
+        start = self._place(line, node.col_offset)
+        text = self._lines[line - 1][: self._place(line, node.end_col_offset)]
+        for (snippet, follows, before), n in found.items():
+            pattern = re.compile(rf"(?<![\w.]){re.escape(snippet)}(?={re.escape(follows)}\b)")
+            places = [m.start() for m in pattern.finditer(text, start)]
+            if len(places) != n:
                 continue  # the same letters stand in the text itself; better untouched
-            for place in places:
-                at, line = start + place, node.lineno
-                self._insert((line, at), (line, at + len(name)), "_f(", ")")
+            for at in places:
+                self._insert((line, at), (line, at + len(snippet)), before, ")")
+
+
+def _snippet(node: ast.AST) -> tuple[str, str, str] | None:
+    """Of ``e.code``: ``("e", ".code", "_f(")``; of ``type(e).__name__`` likewise."""
+    if not isinstance(node, ast.Attribute):
+        return None
+    if node.attr in FIELDS and isinstance(node.value, ast.Name):
+        return node.value.id, f".{node.attr}", "_f("
+    if _is_type_name(node):
+        return ast.unparse(node.value), ".__name__", "_y("
+    return None
+
+
+def _is_type_name(node: ast.Attribute) -> bool:
+    value = node.value
+    return (
+        node.attr in ("__name__", "__qualname__")
+        and isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Name)
+        and value.func.id == "type"
+        and len(value.args) == 1
+        and isinstance(value.args[0], ast.Name)
+    )
+
+
+def _is_gather(node: ast.Call) -> bool:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else _name(node.func)
+    return name == "gather" and any(one.arg == "return_exceptions" for one in node.keywords)
+
+
+def _is_getattr(node: ast.Call) -> bool:
+    return (
+        _name(node.func) in ("getattr", "hasattr")
+        and len(node.args) >= 2
+        and isinstance(node.args[1], ast.Constant)
+        and node.args[1].value in FIELDS
+    )
 
 
 def _name(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-def _attributes(tree: ast.AST) -> Iterator[ast.Attribute]:
-    """Reads of a tool error's fields, outside formatted text."""
+def _reads(tree: ast.AST) -> Iterator[ast.Attribute | ast.Call]:
+    """Places where a tool's error is looked into, and gathers that take exceptions."""
     todo: list[ast.AST] = [tree]
     while todo:
         node = todo.pop()
-        if isinstance(node, ast.JoinedStr):
+        if isinstance(node, ast.JoinedStr) and not POSITIONS_IN_TEXT:
             continue
-        if (
-            isinstance(node, ast.Attribute)
-            and node.attr in FIELDS
-            and isinstance(node.ctx, ast.Load)
-        ):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            if node.attr in FIELDS or _is_type_name(node):
+                yield node
+        elif isinstance(node, ast.Call) and (_is_gather(node) or _is_getattr(node)):
             yield node
         todo.extend(ast.iter_child_nodes(node))
 

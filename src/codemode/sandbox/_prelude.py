@@ -1,6 +1,7 @@
 """The sandbox's side of Python in Monty, as source: it runs there, never here."""
 
 PRELUDE = """
+import asyncio as _asyncio
 import csv as _csv
 import json as _json
 
@@ -28,6 +29,31 @@ def _f(value):
             return _fields[text]
         return _Fields("error", text, None, False, "")
     return value
+
+
+class ToolError:
+    pass
+
+
+def _y(kind):
+    return ToolError if kind.__name__ == "Error" else kind
+
+
+def _g(gather):
+    return _gather
+
+
+async def _gather(*calls, return_exceptions=False):
+    if not return_exceptions:
+        return await _asyncio.gather(*calls)
+    return await _asyncio.gather(*[_settled(call) for call in calls])
+
+
+async def _settled(call):
+    try:
+        return await call
+    except Exception as error:
+        return error
 
 
 def _c(error, cause):
