@@ -67,6 +67,9 @@ def intersect(parts: Iterable[Type]) -> Type:
     >>> intersect([NUMBER, union([INTEGER, NULL])])
     Primitive(name='integer')
     """
+    parts = list(parts)
+    if len(parts) == 2 and _is_enum_of(parts[0], parts[1]):
+        return parts[0]
     flat: list[Type] = []
     reason = UNKNOWN
     for part in parts:
@@ -89,6 +92,20 @@ def intersect(parts: Iterable[Type]) -> Type:
     if NEVER in result:
         return NEVER
     return result[0] if len(result) == 1 else Intersection(tuple(result))
+
+
+def _is_enum_of(one: Type, two: Type) -> bool:
+    """Whether *one* lists values of the scalar *two*: the most frequent pair by far."""
+    if not (isinstance(one, Union) and isinstance(two, Primitive)):
+        return False
+    name = kind(two)
+    return all(isinstance(part, Literal) and kind(part) == name for part in one.members) and (
+        two is not INTEGER or not any(_is_fraction(part) for part in one.members)
+    )
+
+
+def _is_fraction(type_: Type) -> bool:
+    return isinstance(type_, Literal) and isinstance(type_.value, float)
 
 
 def _merge(one: Type, two: Type) -> Type | None:

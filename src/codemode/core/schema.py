@@ -55,6 +55,9 @@ OBJECT_WORDS = frozenset(
     {"properties", "required", "additionalProperties", "patternProperties", "maxProperties"}
 )
 ARRAY_WORDS = frozenset({"items", "prefixItems", "additionalItems", "maxItems", "uniqueItems"})
+SCALAR_WORDS = frozenset({"type", "description", "default", "format", "title", "example"})
+"""What may stand beside ``type`` without saying more of the type than it does."""
+
 ANNOTATIONS = frozenset(
     """
     $schema $id id $anchor $comment $defs definitions components title description default
@@ -243,11 +246,13 @@ class Reader:
     # -- types --------------------------------------------------------------------
 
     def _type(self, document: _Document, schema: Any, path: str, depth: int) -> Type:
-        if schema is True or schema == {}:
+        if schema is True:
             return UNKNOWN
         if schema is False:
             return NEVER
-        if not isinstance(schema, Mapping):
+        if type(schema) is not dict and isinstance(schema, Mapping):
+            schema = dict(schema)
+        if type(schema) is not dict:
             reason = f"a schema is an object or a boolean, not {type(schema).__name__}"
             document.into.dropped.append(Dropped(path, reason))
             return Unknown(reason)
@@ -255,6 +260,11 @@ class Reader:
             reason = f"nested more than {MAX_DEPTH} deep"
             document.into.dropped.append(Dropped(path, reason))
             return Unknown(reason)
+        stated = schema.get("type")
+        if isinstance(stated, str) and stated in SCALARS and schema.keys() <= SCALAR_WORDS:
+            if stated in ("integer", "number"):
+                document.into.marks.append((path, stated))
+            return SCALARS[stated]
         keys = schema.keys()
         if dropped := keys & DROPPED:
             document.into.dropped.append(Dropped(path, ", ".join(sorted(dropped))))
@@ -322,9 +332,7 @@ class Reader:
             for name, value in properties.items():
                 inner = f"{path}/properties{_step(name)}"
                 type_ = self._type(document, value, inner, depth + 1)
-                present = name in needed or (
-                    isinstance(value, Mapping) and value.get("required") is True
-                )
+                present = name in needed or (type(value) is dict and value.get("required") is True)
                 fields.append(Field(name, type_, present, note(value)))
         declared = {one.name for one in fields}
         fields += [
@@ -431,13 +439,13 @@ def note(schema: Any) -> str:
     >>> note({"description": "How  many.", "default": 30, "maximum": 100})
     'How many. Default 30, maximum 100.'
     """
-    if not isinstance(schema, Mapping):
+    if not isinstance(schema, dict) or NOTED.isdisjoint(schema):
         return ""
     text = schema.get("description")
     said = " ".join(text.split()) if isinstance(text, str) else ""
     facts = [
         f"{word if word != 'format' else 'as'} {plain(schema[word])}"
-        for word in NOTED
+        for word in FACTS
         if word in schema and not isinstance(schema[word], Mapping | list)
     ]
     if schema.get("deprecated") is True:
@@ -448,7 +456,8 @@ def note(schema: Any) -> str:
     return said
 
 
-NOTED = ("default", "minimum", "maximum", "minLength", "maxLength", "pattern", "format")
+FACTS = ("default", "minimum", "maximum", "minLength", "maxLength", "pattern", "format")
+NOTED = frozenset({*FACTS, "description", "deprecated"})
 
 
 def plain(value: Any) -> str:

@@ -8,6 +8,7 @@ its place in the file, and the others go on.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,13 @@ from codemode.store.locate import locate
 
 NOT_TOOLSETS = frozenset({"schema.json", "credentials.json", "servers.json"})
 """Files beside the toolsets that hold something else."""
+
+_OLD_TEXT = re.compile(
+    r'"(definitions|components|nullable|x-nullable|additionalItems|dependencies|id)"\s*:'
+    r'|"items"\s*:\s*\[|"(exclusiveM\w+|required)"\s*:\s*(true|false)'
+    r'|"type"\s*:\s*"(file|any)"'
+)
+"""Whether any schema of a file may be in an older spelling; saves reading them all twice."""
 
 Place = tuple[str | int, ...]
 
@@ -72,6 +80,8 @@ class _File:
         self.bindings = bindings
         self.text = ""
         self.name = ""
+        self.may_be_old = True
+        self.has_refs = True
         self.tools: list[tuple[int, Tool]] = []
         self.quarantined: list[Quarantined] = []
 
@@ -136,6 +146,8 @@ class _File:
             self.quarantine(f"the file cannot be read: {error}")
             return None
         self.text = text
+        self.may_be_old = _OLD_TEXT.search(text) is not None
+        self.has_refs = "$ref" in text
         if not isinstance(document, dict):
             self.quarantine("a toolset file holds one JSON object")
             return None
@@ -145,7 +157,7 @@ class _File:
         """The shared schemas that can be used; those that cannot are reported and left out."""
         kept: dict[str, Schema] = {}
         for name, schema in defs.items():
-            schema = modern(schema) if is_old(schema) else schema
+            schema = modern(schema) if self.may_be_old and is_old(schema) else schema
             if problem := _invalid_schema(schema):
                 at: Place = ("$defs", name, *problem[1])
                 self.quarantine(problem[0], field=path_text(at), at=at)
@@ -194,9 +206,10 @@ class _File:
                 "this says the same as description; say in which situation the tool is right",
                 "when_to_use",
             )
-        args = _arguments(row.args)
-        returns = None if row.returns is None else _checked(row.returns, "returns")
-        for field, schema in (("args", args), ("returns", returns)):
+        old = self.may_be_old
+        args = _arguments(row.args, old)
+        returns = None if row.returns is None else _checked(row.returns, "returns", old)
+        for field, schema in (("args", args), ("returns", returns)) if self.has_refs else ():
             for message, place in _unresolved(schema, toolset.defs):
                 raise _Fault(message, field, *place)
         tool = Tool(
@@ -298,7 +311,7 @@ def _problems(error: ValidationError) -> Iterator[tuple[str, Place]]:
         yield message.removeprefix("Value error, "), place
 
 
-def _arguments(schema: Any) -> Schema:
+def _arguments(schema: Any, may_be_old: bool) -> Schema:
     """
     The schema of a row's arguments: always of an object.
 
@@ -308,7 +321,7 @@ def _arguments(schema: Any) -> Schema:
         return {"type": "object", "properties": {}}
     if not isinstance(schema, dict):
         raise _Fault("args is the JSON Schema of an object", "args")
-    schema = _checked(schema, "args")
+    schema = _checked(schema, "args", may_be_old)
     stated = schema.get("type", "object")
     if "object" not in (stated if isinstance(stated, list) else [stated]):
         raise _Fault(f"args describe an object, not {stated!r}", "args", "type")
@@ -318,9 +331,9 @@ def _arguments(schema: Any) -> Schema:
     return {**schema, "type": "object"}
 
 
-def _checked(schema: Any, field: str) -> Any:
+def _checked(schema: Any, field: str, may_be_old: bool) -> Any:
     """*schema* in 2020-12 spelling, or a fault that points into it."""
-    if is_old(schema):
+    if may_be_old and is_old(schema):
         schema = modern(schema)
     if problem := _invalid_schema(schema):
         raise _Fault(problem[0], field, *problem[1])

@@ -65,6 +65,21 @@ def _losses(
             yield Loss(tool=tool, path=path, reason=weak[kind])
 
 
+def read(directory: Directory) -> dict[str, Stubs]:
+    """
+    Toolset -> its stubs, sorted. Read once for all targets.
+
+    A directory never changes, so the last one read is remembered.
+    """
+    global _last
+    if _last is None or _last[0] is not directory:
+        _last = (directory, {name: Stubs(tools) for name, tools in directory.toolsets.items()})
+    return _last[1]
+
+
+_last: tuple[Directory, dict[str, Stubs]] | None = None
+
+
 def check_names(
     directory: Directory,
     toolset_name: Callable[[str], str],

@@ -35,6 +35,7 @@ from codemode.targets._stub import (
     example_arguments,
     one_line,
     prose,
+    read,
     summary,
     template,
     text_literal,
@@ -219,8 +220,7 @@ class Python:
         )
         files = [GeneratedFile("tools/__init__.pyi", package)]
         layout = template(templates["toolset.pyi.j2"])
-        for toolset, tools in directory.toolsets.items():
-            stubs = Stubs(tools)
+        for toolset, stubs in read(directory).items():
             functions = [self._function(stubs, types, set(types.named)) for types in stubs.types]
             shared = Types(stubs, None, set(stubs.reader.named))
             for name in sorted(stubs.reader.named):

@@ -35,6 +35,7 @@ from codemode.targets._stub import (
     example_arguments,
     one_line,
     prose,
+    read,
     summary,
     template,
     text_literal,
@@ -205,8 +206,7 @@ class TypeScript:
         check_names(directory, self.toolset_name, self.tool_name, "TypeScript")
         files = [GeneratedFile("tools.d.ts", self._module(directory, templates))]
         layout = template(templates["toolset.d.ts.j2"])
-        for toolset, tools in directory.toolsets.items():
-            stubs = Stubs(tools)
+        for toolset, stubs in read(directory).items():
             losses.extend(stubs.losses(WEAK))
             text = layout.render(
                 name=self.toolset_name(toolset),
