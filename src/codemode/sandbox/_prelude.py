@@ -31,12 +31,17 @@ def _f(value):
     return value
 
 
-class ToolError:
-    pass
+class _Kind:
+    def __init__(self, name):
+        self.__name__ = name
+        self.__qualname__ = name
 
 
 def _y(kind):
-    return ToolError if kind.__name__ == "Error" else kind
+    try:
+        return _Kind("ToolError") if kind.__name__ == "Error" else kind
+    except AttributeError:
+        return _Kind(str(kind).split("'")[1].split(".")[-1])
 
 
 def _g(gather):
