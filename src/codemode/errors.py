@@ -8,6 +8,7 @@ Every exception codemode raises, and how each edge reports it.
   x ConfigError             the operator's configuration cannot be used
     + MissingSecret         a credential's secret is not supplied
   x UnknownTool             the caller named a tool that is not there
+  x UnknownRun              the caller named a run that is not kept
   x ScriptRefused           the script was refused before anything ran
   x CallRefused             a rule said no to one call; nothing was sent
     + NotAllowed            the policy has no rule that allows it
@@ -64,6 +65,7 @@ __all__ = [
     "ProtocolError",
     "ResponseTooLarge",
     "ScriptRefused",
+    "UnknownRun",
     "UnknownTool",
     "UpstreamError",
     "UpstreamTimeout",
@@ -132,6 +134,12 @@ class UnknownTool(CodemodeError):
     """No such tool. The hint lists the nearest names."""
 
     code = "unknown_tool"
+
+
+class UnknownRun(CodemodeError):
+    """No such run is kept."""
+
+    code = "unknown_run"
 
 
 class ScriptRefused(CodemodeError):
@@ -272,9 +280,11 @@ CALL_ERRORS = (CallRefused, MissingSecret, UpstreamError, UnknownTool)
 
 REPORT: dict[type[CodemodeError], tuple[int, int, int]] = {
     # error: (HTTP status, CLI exit code, JSON-RPC error code)
+    CodemodeError: (500, 3, -32603),
     DirectoryError: (500, 2, -32603),
     ConfigError: (500, 3, -32603),
     UnknownTool: (404, 2, -32602),
+    UnknownRun: (404, 2, -32602),
     ScriptRefused: (422, 2, -32602),
     CallRefused: (403, 2, -32001),
     UpstreamError: (502, 3, -32002),

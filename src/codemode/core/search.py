@@ -18,8 +18,16 @@ from functools import lru_cache
 
 from codemode.core.tool import Directory, Tool
 
-WEIGHTS = {"name": 4.0, "toolset": 2.5, "when_to_use": 2.0, "description": 2.0, "args": 0.7}
-"""How much a word counts for where it stands. Names are what people half remember."""
+WEIGHTS = {
+    "name": 4.0,
+    "toolset": 2.5,
+    "lead": 2.5,
+    "when_to_use": 2.0,
+    "description": 2.0,
+    "args": 0.7,
+}
+"""How much a word counts for where it stands. Names are what people half remember; a
+description leads with what the tool does and to what ("Open an issue")."""
 
 _K1, _B = 1.2, 0.5
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
@@ -70,6 +78,7 @@ def _fields(tool: Tool) -> Iterator[tuple[str, str]]:
     yield "toolset", f"{tool.toolset.name} {tool.toolset.description}"
     yield "when_to_use", tool.when_to_use
     yield "description", tool.description
+    yield "lead", " ".join(list(words(tool.description))[:2])
     properties = tool.args.get("properties", {})
     yield "args", " ".join(properties) if isinstance(properties, dict) else ""
 

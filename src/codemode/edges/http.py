@@ -23,6 +23,9 @@ MAX_SCRIPT_CHARS = 256 * 1024
 MAX_BODY_BYTES = 96 * 1024 * 1024
 
 
+Given = Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))]
+
+
 class Body(BaseModel):
     """A request's body. Unknown fields are errors: nothing an agent sends widens policy."""
 
@@ -60,11 +63,8 @@ def build_app(codemode: Codemode, *, api_key: str) -> FastAPI:
         api_key: Every route but ``/health`` needs it as a bearer token.
     """
     app = FastAPI(title="codemode", version="1", docs_url=None, redoc_url=None)
-    bearer = HTTPBearer(auto_error=False)
 
-    async def allowed(
-        given: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
-    ) -> None:
+    async def allowed(given: Given) -> None:
         token = given.credentials if given else ""
         if not hmac.compare_digest(token.encode(), api_key.encode()):
             raise HTTPException(401, "A bearer token with the API key is needed.")

@@ -145,7 +145,6 @@ class Codemode:
         *,
         language: Language | None = None,
         engine: str | None = None,
-        input: JsonValue = None,
     ) -> CheckReport:
         """
         Type-check *script* without running anything.
@@ -159,14 +158,8 @@ class Codemode:
             EngineUnavailable: If the engine asked for cannot start here.
         """
         chosen = await self._parts.choose(engine, runtime=None)
-        report, _ = await self._checked(script, language, chosen.engine.name, input)
-        return report
-
-    async def _checked(
-        self, text: str, language: Language | None, engine: str, input: JsonValue
-    ) -> tuple[CheckReport, Script]:
-        script = self._parts.normalise(text, language)
-        return await self._parts.check(script, engine=engine, input=input), script
+        normalised = self._parts.normalise(script, language)
+        return await self._parts.check(normalised, engine=chosen.engine)
 
     # -- run ---------------------------------------------------------------------------------
 
@@ -210,7 +203,8 @@ class Codemode:
         run_id = secrets.token_hex(8)
         started = time.monotonic()
         chosen = await self._parts.choose(engine, runtime=runtime)
-        report, normalised = await self._checked(script, language, chosen.engine.name, input)
+        normalised = self._parts.normalise(script, language)
+        report = await self._parts.check(normalised, engine=chosen.engine)
         result = RunResult(
             run_id=run_id,
             status="refused",

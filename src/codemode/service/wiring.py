@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,14 @@ from typing import Any
 from codemode import bindings, sandbox, targets
 from codemode.check import Checker
 from codemode.check.python import PythonChecker
+from codemode.check.report import check_script
 from codemode.check.typescript import TypeScriptChecker
 from codemode.core.call import BindingModule, Sender
 from codemode.core.credential import Credential
+from codemode.core.gate_python import NEEDS_CONTAINER
 from codemode.core.outbound import OutboundRun
 from codemode.core.policy import DEFAULT, Policy
-from codemode.core.preview import preview
-from codemode.core.run import CheckReport, Engine, Language, Limits, Preview
+from codemode.core.run import CheckReport, Diagnostic, Engine, Language, Limits, Preview
 from codemode.core.script import Script, detect_language, normalise
 from codemode.core.search import Index
 from codemode.core.tool import Directory, JsonValue, Tool
@@ -68,6 +69,7 @@ class Parts:
     validators: Validators = field(default_factory=Validators)
     _engines: dict[tuple[str, str], Engine] = field(default_factory=dict)
     _engines_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _tool_names: dict[Language, ToolNames] = field(default_factory=dict)
     _stubs: dict[Language, Generated] = field(default_factory=dict)
 
     # -- names -------------------------------------------------------------------------------
@@ -113,22 +115,46 @@ class Parts:
         return {"typescript": TypeScriptChecker(), "python": PythonChecker()}
 
     def _names(self, language: Language) -> ToolNames:
-        target = self.target(language)
-        return ToolNames(self.directory, target.toolset_name, target.tool_name)
-
-    async def check(self, script: Script, *, engine: str, input: JsonValue) -> CheckReport:
-        """Gate, compiler, preview."""
-        found = [*script.problems, *script.notes]
-        if not script.problems:
-            found += await self._checkers[script.language].check(
-                script, self.stubs(script.language), engine=engine, timeout_s=CHECK_TIMEOUT_S
+        if language not in self._tool_names:
+            target = self.target(language)
+            self._tool_names[language] = ToolNames(
+                self.directory, target.toolset_name, target.tool_name
             )
-        return CheckReport(
-            language=script.language,
-            engine=engine,
-            diagnostics=tuple(found),
-            preview=preview(script, self._names(script.language)),
+        return self._tool_names[language]
+
+    async def check(self, script: Script, *, engine: Engine) -> CheckReport:
+        """What the gate, the compiler and the engine's abilities say, and the preview."""
+        target = self.target(script.language)
+        report = await check_script(
+            script,
+            names=self._names(script.language),
+            target=target,
+            stubs=self.stubs(script.language),
+            checker=self._checkers[script.language],
+            engine=engine.name,
+            timeout_s=CHECK_TIMEOUT_S,
         )
+        if "commands" in engine.capabilities:
+            return report
+        return replace(report, diagnostics=(*self._unable(report, target), *report.diagnostics))
+
+    def _unable(self, report: CheckReport, target: Target) -> Iterator[Diagnostic]:
+        """Calls that no run on an engine without programs could carry."""
+        for call in report.preview.calls:
+            if call.tool not in self.directory:
+                continue
+            tool = self.directory.get(call.tool)
+            if self.bindings[tool.binding.via].needs_workspace:
+                yield Diagnostic(
+                    line=call.line,
+                    column=call.column,
+                    severity="error",
+                    code=NEEDS_CONTAINER,
+                    message=f"{tool.id} runs a program, which only the container engine can: "
+                    "run with --engine container (codemode doctor says what it needs).",
+                    tool=tool.id,
+                    signature=target.signature(tool),
+                )
 
     # -- engines -----------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from codemode.errors import CodemodeError
+from codemode.errors import UnknownRun
 
 _ID = re.compile(r"^[0-9A-Za-z_-]{1,64}$")
 KEEP = 1000
@@ -74,11 +74,11 @@ class RunStore:
         One record, whole.
 
         Raises:
-            CodemodeError: If there is none of that id.
+            UnknownRun: If there is none of that id.
         """
         path = self._folder / f"{run_id}.json"
         if not _ID.match(run_id) or not path.is_file():
-            raise CodemodeError(
+            raise UnknownRun(
                 f"There is no run {run_id[:64]!r}.", hint="codemode runs list shows the latest."
             )
         record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
