@@ -31,7 +31,7 @@ LIST_S = 60.0
 MAX_PAGES = 100
 
 _ADVICE = re.compile(
-    r"(use (this|it|when|for|only)|useful|when (to|you|the user|users|a user)|call (this|it)"
+    r"(use (this|it|when|for|only)|useful|when (to use|you|the user|a user)"
     r"|(prefer|choose) (this|it)|(ideal|best|helpful|good|recommended) (for|when|to))\b",
     re.IGNORECASE,
 )
@@ -233,7 +233,7 @@ def merge(
     rows: list[dict[str, Any]] = []
     taken_names: dict[str, str] = {}
     for tool in listing.tools:
-        row = _row(tool, listing, done)
+        row = _row(tool, listing, done, taken_names)
         if row is None:
             continue
         name = row["binding"]["tool"]
@@ -242,10 +242,6 @@ def merge(
             done.updated.append(row["name"])
         else:
             done.added.append(row["name"])
-        other = taken_names.setdefault(camel(row["name"]), name)
-        if other != name:
-            done.left_out.append(f"{name}: it would have the same name as {other}")
-            continue
         if row["when_to_use"].startswith(UNWRITTEN):
             done.unwritten.append(row["name"])
         rows.append(row)
@@ -291,8 +287,15 @@ def _existing(path: Path) -> Mapping[str, Any] | None:
     return found
 
 
-def _row(tool: Any, listing: Listing, done: Imported) -> dict[str, Any] | None:
-    """One tool as a row, or None where no row can be made of it."""
+def _row(
+    tool: Any, listing: Listing, done: Imported, taken: dict[str, str]
+) -> dict[str, Any] | None:
+    """
+    One tool as a row, or None where no row can be made of it.
+
+    Args:
+        taken: Identifier -> the tool that has it; this one is added.
+    """
     if not isinstance(tool, Mapping) or not isinstance(tool.get("name"), str) or not tool["name"]:
         done.left_out.append("a tool without a name")
         return None
@@ -307,6 +310,10 @@ def _row(tool: Any, listing: Listing, done: Imported) -> dict[str, Any] | None:
     name = snake(tool_name)
     if refuse_tool(name):
         name += "_tool"
+    other = taken.setdefault(camel(name), tool_name)
+    if other != tool_name:
+        done.left_out.append(f"{tool_name}: it would have the same name as {other}")
+        return None
     if name != tool_name:
         done.renamed.append(f"{tool_name} -> {name}")
     description, when_to_use, was_taken = _texts(tool, name)
@@ -347,7 +354,7 @@ def _texts(tool: Mapping[str, Any], name: str) -> tuple[str, str, bool]:
         return text, f"{UNWRITTEN} the server does not say when {name} is the right tool.", False
     text = cleandoc(text)
     for part in _SENTENCE.split(text)[1:]:
-        sentence = " ".join((part or "").split())
+        sentence = re.sub(r" \d+\.$", "", " ".join((part or "").split()))  # a list's next number
         if _ADVICE.match(sentence):
             return text, sentence, True
     return text, f"{UNWRITTEN} the server does not say when {name} is the right tool.", False
