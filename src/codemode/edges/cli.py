@@ -9,6 +9,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Coroutine
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
@@ -368,18 +369,19 @@ def import_mcp(
     as_json: JsonFlag = False,
 ) -> None:
     """Rows from an MCP server's tools. What a person wrote in an existing file is kept."""
-    from codemode.service import importing
+    from codemode.importers import mcp as importer
 
     words = [source] if Path(source).is_file() else shlex.split(source)
-    work = importing.import_mcp(words, toolset=toolset, out=out, dry_run=dry_run)
+    work = importer.import_mcp(words, toolset=toolset, out=out, dry_run=dry_run)
     done = wait_for(work, as_json=as_json, label="Importing")
     if as_json:
-        terminal.show_json(done)
+        lists = {one.name: getattr(done, one.name) for one in fields(done) if one.name != "file"}
+        terminal.show_json({**lists, "path": str(done.path), "n_rows": done.n_rows})
         return
-    for line in done["report"]:
+    for line in done.lines():
         terminal.show(line, error=True)
     verb = "would be written to" if dry_run else "written to"
-    terminal.show(f"{done['n_rows']} rows {verb} {done['path']}")
+    terminal.show(f"{done.n_rows} rows {verb} {done.path}")
 
 
 @runs_app.command("list")
