@@ -103,13 +103,3 @@ async def test_a_command_that_outlives_its_deadline_ends_the_call_alone(workspac
     assert result.timed_out
     result = await workspace.run_command(Command(binaries=("no-such-program", "echo")))
     assert result.exit_code == 0
-
-
-def test_every_row_that_runs_in_the_container_has_a_golden_case():
-    without = [
-        f"{file['toolset']}.{row['name']}"
-        for via in BINDINGS
-        for file, row in rows(via)
-        if not row.get("golden")
-    ]
-    assert without == []
