@@ -9,10 +9,12 @@ happens here that `codemode.core.outbound` did not decide.
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import ssl
 import zlib
 from collections.abc import Iterable
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -39,6 +41,24 @@ MAX_HEADERS = 200
 MAX_RATIO = 200
 """Decoded bytes for each compressed one, beyond the first MiB: more is a bomb."""
 USER_AGENT = "codemode"
+
+
+_ours: ContextVar[bool] = ContextVar("_ours", default=False)
+
+
+class _Quiet(logging.Filter):
+    """
+    httpcore logs whole headers at DEBUG, credentials that a service echoes among them.
+
+    Only while one of our requests is under way: an application's own use keeps its log.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not _ours.get()
+
+
+for _name in ("connection", "http11", "http2", "proxy", "socks"):
+    logging.getLogger(f"httpcore.{_name}").addFilter(_Quiet())
 
 
 class VettingBackend(httpcore.AsyncNetworkBackend):
@@ -177,6 +197,14 @@ class HttpSender:
 
     async def send(self, request: HttpRequest, context: SendContext) -> Response:
         """See `codemode.core.call.Sender`. Sends once; follows nothing."""
+        token = _ours.set(True)
+        try:
+            return await self._sent(request, context)
+        finally:
+            _ours.reset(token)
+
+    async def _sent(self, request: HttpRequest, context: SendContext) -> Response:
+        """Every way it can fail, typed by whether anything may have arrived."""
         sending = Progress()
         destination = Destination.of(request.url)
         pool = await self._pool(destination.scheme)

@@ -146,7 +146,7 @@ def _unknown(schema: Schema, args: Mapping[str, JsonValue]) -> Iterator[str]:
 
 def _did_you_mean(name: str, known: Mapping[str, Any]) -> str:
     folded = {each.lower().replace("_", ""): each for each in known}
-    near = get_close_matches(name.lower().replace("_", ""), folded, n=2, cutoff=0.5)
+    near = get_close_matches(name.lower().replace("_", ""), folded, n=2, cutoff=0.6)
     return f" (did you mean {' or '.join(folded[each] for each in near)}?)" if near else ""
 
 
