@@ -1,5 +1,5 @@
 import asyncio
-from tools import nominatim, usgs_earthquakes
+from tools import ToolError, nominatim, usgs_earthquakes
 
 feed = await usgs_earthquakes.feed(magnitude="4.5", period="day")
 strong = sorted(feed["features"], key=lambda quake: -(quake["properties"]["mag"] or 0))[:4]
@@ -9,9 +9,9 @@ async def where(quake):
     lon, lat, depth = quake["geometry"]["coordinates"]
     try:
         place = await nominatim.reverse(lat=lat, lon=lon, zoom=10)
-    except Exception as error:
-        return f"no address ({error})"
-    return place["display_name"] if "display_name" in place else "open sea"
+    except ToolError as error:
+        return "open sea" if "Unable to geocode" in error.message else f"no address ({error.status})"
+    return place["display_name"]
 
 
 places = await asyncio.gather(*[where(quake) for quake in strong])

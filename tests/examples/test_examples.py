@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +43,47 @@ ENGINES = [
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """
+    A service, and the upstream that all its toolsets point at.
+
+    Args:
+        state: Where the service keeps ledger, audit and run records.
+    """
+
+    engine: str
+    codemode: Codemode
+    upstream: FactUpstream
+    state: Path
+
+    async def run(self, example: dict[str, Any]) -> RunResult:
+        world.build(self.upstream, WORLD)
+        return await self.codemode.run(
+            (ROOT / example["script"]).read_text("utf-8"),
+            language=example["language"],
+            engine=self.engine,
+            allow=example.get("allow", ()),
+            input=example.get("input"),
+            files=[
+                FileData(path=name, data=(ROOT / "files" / name).read_bytes())
+                for name in example.get("files", ())
+            ],
+            collect_files="files" in example,
+        )
+
+    def mismatches(self, run_id: str) -> list[str]:
+        """Answers of that run that did not fit what their rows promise."""
+        audited = map(json.loads, (self.state / "audit.jsonl").read_text("utf-8").splitlines())
+        own = [event for event in audited if event["run_id"] == run_id]
+        return [f"{event['tool']}: {event['mismatch']}" for event in own if event.get("mismatch")]
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def running(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[tuple[str, Codemode, FactUpstream]]:
-    """One service for each engine, and the upstream that all its toolsets point at."""
+) -> AsyncIterator[Running]:
+    """One service for each engine."""
     engine = request.param
     state = tmp_path_factory.mktemp(engine)
     with pytest.MonkeyPatch.context() as patch, FactUpstream(TOKENS) as upstream:
@@ -59,33 +96,15 @@ async def running(
         }
         config = parse_config(tables, origin="examples", base=state)
         async with Codemode.open(config) as codemode:
-            yield engine, codemode, upstream
-
-
-async def run(example: dict[str, Any], codemode: Codemode, engine: str) -> RunResult:
-    return await codemode.run(
-        (ROOT / example["script"]).read_text("utf-8"),
-        language=example["language"],
-        engine=engine,
-        allow=example.get("allow", ()),
-        input=example.get("input"),
-        files=[
-            FileData(path=name, data=(ROOT / "files" / name).read_bytes())
-            for name in example.get("files", ())
-        ],
-        collect_files="files" in example,
-    )
+            yield Running(engine=engine, codemode=codemode, upstream=upstream, state=state)
 
 
 @pytest.mark.parametrize("running", ENGINES, indirect=True)
 @pytest.mark.parametrize("example", EXAMPLES, ids=[example["name"] for example in EXAMPLES])
-async def test_the_result_is_the_committed_one(
-    example: dict[str, Any], running: tuple[str, Codemode, FactUpstream]
-):
-    engine, codemode, upstream = running
-    world.build(upstream, WORLD)
+async def test_the_result_is_the_committed_one(example: dict[str, Any], running: Running):
+    engine = running.engine
     try:
-        result = await run(example, codemode, engine)
+        result = await running.run(example)
     except EngineUnavailable as error:
         if engine == "isolate" or os.environ.get("CODEMODE_REQUIRE_DOCKER") == "1":
             raise
@@ -96,12 +115,17 @@ async def test_the_result_is_the_committed_one(
         return
     assert result.error is None, (result.error, result.diagnostics)
     assert result.status == "succeeded"
-    assert upstream.refused == []
+    assert running.upstream.refused == []
     expected = json.loads((ROOT / "expected" / f"{example['name']}.json").read_text("utf-8"))
     assert json.loads(json.dumps(result.value)) == expected
     made = {file.path for file in result.files}
     assert set(example.get("makes", ())) <= made
-    assert not any(secret in repr(result) for secret in SECRETS.values())
+    if result.calls:
+        assert running.mismatches(result.run_id) == []
+    kept = b"".join(path.read_bytes() for path in running.state.rglob("*") if path.is_file())
+    for secret in SECRETS.values():
+        assert secret not in repr(result)
+        assert secret.encode() not in kept
 
 
 WRITES = [e for e in EXAMPLES if e.get("allow") and "isolate" in e["engines"]]
@@ -109,17 +133,13 @@ WRITES = [e for e in EXAMPLES if e.get("allow") and "isolate" in e["engines"]]
 
 @pytest.mark.parametrize("running", ENGINES[:1], indirect=True)
 @pytest.mark.parametrize("example", WRITES, ids=[example["name"] for example in WRITES])
-async def test_nothing_is_written_unless_it_is_allowed(
-    example: dict[str, Any], running: tuple[str, Codemode, FactUpstream]
-):
-    engine, codemode, upstream = running
-    world.build(upstream, WORLD)
-    result = await run({**example, "allow": []}, codemode, engine)
+async def test_nothing_is_written_unless_it_is_allowed(example: dict[str, Any], running: Running):
+    result = await running.run({**example, "allow": []})
     assert result.status == "refused"
     assert result.error is not None
     assert result.error.code == "approval_required"
     assert result.calls == ()
-    assert upstream.requests == []
+    assert running.upstream.requests == []
 
 
 async def test_there_is_enough_of_every_kind():
