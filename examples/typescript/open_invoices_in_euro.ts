@@ -3,7 +3,7 @@ import { frankfurter, stripe } from "tools";
 const invoices: stripe.Invoice[] = [];
 let startingAfter: string | undefined;
 do {
-  const page = await stripe.invoicesList({ status: "open", limit: 3, starting_after: startingAfter });
+  const page = await stripe.invoicesList({ status: "open", limit: 3, ...(startingAfter ? { starting_after: startingAfter } : {}) });
   invoices.push(...page.data);
   startingAfter = page.has_more ? page.data.at(-1)?.id : undefined;
 } while (startingAfter);
