@@ -5,7 +5,8 @@ The control channel is this process's stdin and stdout, moved away at once to
 descriptors that no child inherits. A script runs in a child process and talks
 to the harness over a socket of its own; what it prints comes through pipes.
 Script bytes are therefore never frames: the harness reads what a child claims,
-checks it, and writes the frames itself. Standard library only.
+checks it, and writes the frames itself, sealed with a key that the host's first
+frame brought before there was a script. Standard library only.
 """
 
 from __future__ import annotations
@@ -132,6 +133,7 @@ class Harness:
         frame = json.loads(body)
         match frame["type"]:
             case "hello":
+                self._host.key = bytes.fromhex(frame["key"])
                 self._spawn(self._greet())
             case "run":
                 self._run(frame["job"])

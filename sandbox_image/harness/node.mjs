@@ -8,6 +8,11 @@ const TOOLS = "codemode:tools";
 const SCRIPT = "codemode:script";
 const WARM = "codemode:warm";
 
+// The script gets the globals that it has in the isolate engine, no more.
+const REMOVED = ["process", "Buffer", "global", "navigator", "localStorage", "sessionStorage"];
+const host = process;
+const Bytes = Buffer;
+
 let source = "";
 
 module.registerHooks({
@@ -40,10 +45,10 @@ const channel = new Socket({ fd: 3, readable: true, writable: true });
 
 /** One frame: four bytes of length, then JSON. libuv writes at once what the kernel takes. */
 function send(text) {
-  const body = Buffer.from(text);
-  const head = Buffer.alloc(4);
+  const body = Bytes.from(text);
+  const head = Bytes.alloc(4);
   head.writeUInt32BE(body.length);
-  channel.write(Buffer.concat([head, body]));
+  channel.write(Bytes.concat([head, body]));
 }
 
 function usage() {
@@ -54,13 +59,13 @@ const harness = new Harness({
   send,
   importScript,
   scriptFrame: /codemode:script:(\d+)(?::(\d+))?/,
-  versions: { typescript: `node ${process.versions.node}` },
+  versions: { typescript: `node ${host.versions.node}` },
   usage,
 });
 
-process.on("unhandledRejection", (reason, promise) => harness.rejected(promise, reason));
-process.on("rejectionHandled", (promise) => harness.recovered(promise));
-process.on("uncaughtException", (error) => harness.rejected(error, error));
+host.on("unhandledRejection", (reason, promise) => harness.rejected(promise, reason));
+host.on("rejectionHandled", (promise) => harness.recovered(promise));
+host.on("uncaughtException", (error) => harness.rejected(error, error));
 
 let parts = [];
 let size = 0;
@@ -68,7 +73,7 @@ channel.on("data", (data) => {
   parts.push(data);
   size += data.length;
   if (size < 4) return;
-  let buffer = parts.length === 1 ? parts[0] : Buffer.concat(parts, size);
+  let buffer = parts.length === 1 ? parts[0] : Bytes.concat(parts, size);
   while (buffer.length >= 4 && buffer.length >= 4 + buffer.readUInt32BE()) {
     const end = 4 + buffer.readUInt32BE();
     const text = buffer.toString("utf8", 4, end);
@@ -78,7 +83,8 @@ channel.on("data", (data) => {
   parts = [buffer];
   size = buffer.length;
 });
-channel.on("end", () => process.exit(0));
+channel.on("end", () => host.exit(0));
 
 await importScript("export const warm: number = 1;", WARM); // loads the type stripper
-send(JSON.stringify({ warm: process.versions.node }));
+for (const name of REMOVED) delete globalThis[name];
+send(JSON.stringify({ warm: host.versions.node }));

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import contextlib
 import itertools
+import secrets
 import socket
 from collections import deque
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from codemode.core.frames import PROTOCOL, Channel, Frame
 from codemode.core.run import Command, CommandResult
 from codemode.errors import BadArguments, EngineUnavailable, OutcomeUnknown, ProtocolError
+from codemode.sandbox._seal import KEY_BYTES, Unsealer
 from codemode.sandbox._stream import StreamParser
 
 READ_BYTES = 256 * 1024
@@ -41,7 +43,8 @@ class Sandbox:
         self.diagnostic = bytearray()
         self._stream = stream
         self._channel = Channel()
-        self._parser = StreamParser()
+        self._key = secrets.token_bytes(KEY_BYTES)
+        self._parser, self._unsealer = StreamParser(), Unsealer(self._key)
         self._frames: asyncio.Queue[Frame | None] = asyncio.Queue(MAX_UNREAD_FRAMES)
         self._asked: dict[int, asyncio.Future[Frame]] = {}
         self._ids = itertools.count(1)
@@ -64,7 +67,7 @@ class Sandbox:
         """
         try:
             async with asyncio.timeout(deadline_s):
-                await self.send({"type": "hello", "protocol": PROTOCOL})
+                await self.send({"type": "hello", "protocol": PROTOCOL, "key": self._key.hex()})
                 frame = await self.next_frame()
         except TimeoutError:
             frame = None
@@ -160,8 +163,9 @@ class Sandbox:
                         self.diagnostic += piece
                         del self.diagnostic[:-MAX_DIAGNOSTIC_BYTES]
                         continue
-                    for frame in self._channel.receive(piece):
-                        await self._deliver(frame)
+                    for sealed in self._unsealer.receive(piece):
+                        for frame in self._channel.receive(sealed):
+                            await self._deliver(frame)
         except ProtocolError as error:
             self.problem = error
         except OSError:

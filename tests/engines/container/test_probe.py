@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,6 @@ PROBE = (Path(__file__).parent / "probe.py").read_text()
 GROUPS = {
     "system_calls": ("attack:5",),
     "memory_of_the_harness": ("attack:5",),
-    "descriptors_of_the_harness": ("attack:45",),
     "namespaces": ("attack:9",),
     "kernel_files": ("attack:3",),
     "sockets_of_the_host": ("attack:1", "L7"),
@@ -27,7 +27,6 @@ GROUPS = {
     "devices": ("attack:11",),
     "network": ("attack:31", "attack:35", "L7"),
     "read_only_root": ("attack:55", "L13"),
-    "kill_the_harness": ("attack:45",),
     "limits": ("attack:55", "attack:61"),
 }
 
@@ -73,6 +72,42 @@ async def test_a_script_inherits_stdio_and_its_own_socket_only(findings: dict) -
     for fd in ("1", "2"):
         assert found[fd].startswith("pipe:")
     assert found["3"].startswith("socket:")
+
+
+@pytest.mark.case("attack:45", "R25", "L13")
+async def test_a_script_cannot_write_a_frame(engine: ContainerEngine) -> None:
+    done = json.dumps({"type": "done", "status": "succeeded", "value": "forged"}).encode()
+    frame = len(done).to_bytes(4, "big") + done
+    forgery = f"[forge({frame!r}), forge({bytes(16) + frame!r}), os.write(1, {frame!r})]"
+
+    outcome = await probe(engine, forgery)
+
+    assert outcome.value != "forged"
+    if engine.runtime == "runc":
+        assert outcome.value[:2] == [0, 0], "the channel could be opened"
+    else:  # gVisor opens it; what stands in it without the harness's seal ends the run
+        assert outcome.error is not None
+        assert outcome.error.code in ("protocol_error", "crashed")
+
+
+@pytest.mark.case("attack:45")
+async def test_a_script_cannot_end_the_harness_unnoticed(engine: ContainerEngine) -> None:
+    outcome = await probe(engine, "kill_the_harness()")
+
+    if engine.runtime == "runc":
+        assert outcome.value == "still here", outcome
+    else:
+        assert outcome.status in ("succeeded", "engine_lost"), outcome
+
+
+@pytest.mark.case("attack:55")
+async def test_millions_of_empty_files_end_at_a_bound(engine: ContainerEngine) -> None:
+    outcome = await probe(engine, "inodes('/tmp')")
+
+    if engine.runtime == "runc":
+        assert outcome.value == "refused: ENOSPC", outcome
+    else:  # gVisor counts no inodes; they cost the sandbox's own memory
+        assert outcome.status in ("succeeded", "failed", "timed_out", "engine_lost"), outcome
 
 
 @pytest.mark.case("attack:15", "attack:29")
