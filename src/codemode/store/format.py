@@ -104,3 +104,10 @@ def editor_schema() -> Object:
         **{key: value for key, value in file.items() if key != "title"},
         "$defs": definitions,
     }
+
+
+if __name__ == "__main__":
+    import json
+    import sys
+
+    sys.stdout.write(json.dumps(editor_schema(), indent=2, ensure_ascii=False) + "\n")
