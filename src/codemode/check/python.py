@@ -43,6 +43,10 @@ _TOP_LEVEL = re.compile(
 """What ty says of a script's own level, where the harness allows all of it."""
 
 _MEANT = re.compile(r"did you mean [\"`']([^\"`']+)[\"`']", re.IGNORECASE)
+_ADVICE = {
+    "outside of an asynchronous function": ": write `async def`.",
+    "object of type `None`": ". It may be None: look before you use it.",
+}
 _RENAMED = {"unused-awaitable": "no-await"}
 
 
@@ -109,6 +113,7 @@ class PythonChecker:
         full = str(item["message"])
         # What follows the first paragraph explains the checker's own set-up, paths included.
         message = full.split("\n\n", 1)[0]
+        message += next((advice for sign, advice in _ADVICE.items() if sign in message), "")
         return Diagnostic(
             line=line,
             column=column,

@@ -35,6 +35,9 @@ _ABSENT = {
 _QUOTED = re.compile(r"['`\"]([^'`\"]+)['`\"]")
 _NAME = re.compile(r"[^\W\d]\w*")
 
+_UNREADABLE = Diagnostic(
+    line=1, column=1, severity="error", code="syntax", message="The script cannot be read."
+)
 _UNKNOWN_NAME = {"TS2304", "TS2552", "unresolved-reference"}
 _UNKNOWN_IMPORT = {"TS2305", "TS2724", "TS2614", "missing-module-member"}
 _CALLING = {
@@ -95,12 +98,11 @@ async def _errors(
     engine: str,
     timeout_s: float,
 ) -> list[Diagnostic]:
-    if usage.source.root.has_error:
+    if script.syntax_error is not None or usage.source.root.has_error:
         told = await checker.check(script, stubs, engine=engine, timeout_s=timeout_s)
         # The gate cannot vouch for what did not parse, so nothing but its syntax is answered.
         told = [one for one in told if _SYNTAX.fullmatch(one.code)]
-        own = gate.syntax_problem(script)
-        return told[:5] or ([own] if own else [])
+        return told[:5] or [script.syntax_error or _UNREADABLE]
     refused = gate.refusals(script, names, usage, engine)
     if any(one.code == NO_PATH for one in refused):
         return refused
@@ -114,7 +116,8 @@ def _is_said(one: Diagnostic, refused: list[Diagnostic]) -> bool:
         if not other.line <= one.line <= max(other.line, other.end_line):
             continue
         if other.code == "no-await" and (
-            one.code == "no-await" or _PROMISE.search(one.message + one.code)
+            one.code in ("no-await", "no-matching-overload")
+            or _PROMISE.search(one.message + one.code)
         ):
             return True
         if other.code in ("no-module", NEEDS_CONTAINER) and one.code in _MISSING_MODULE:
@@ -186,11 +189,13 @@ def _unknown_name(script: Script, one: Diagnostic, offset: int, names: ToolNames
     name = word[0] if word else ""
     known = [*names.toolsets, *HOST_FUNCTIONS]
     near = nearest(name, known, cutoff=0.65) if name else []
-    message = one.message.rstrip(".") + "."
+    message = one.message if one.message.endswith((".", "?")) else one.message + "."
     if name in _ABSENT:
         message = f"{name} is not available: {_ABSENT[name]}"
     elif near:
         message += f" Nearest in tools: {', '.join(near)}."
+    elif word is not None and script.runnable.startswith(".", word.end()):
+        message += f" There is no toolset of that name. {_search(script)}"
     elif one.code in _UNKNOWN_IMPORT:
         shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
         message += f" It has {shown}. {_search(script)}"

@@ -64,6 +64,7 @@ class TypeScriptChecker:
 
     def __init__(self, *, max_memory_mib: int = 3072) -> None:
         self._max_memory_mib = max_memory_mib
+        self._program: Path | None = None
         self.document = Document(
             "script.ts", "typescript", lay_out=self._lay_out, start=self._start
         )
@@ -71,7 +72,12 @@ class TypeScriptChecker:
     async def check(
         self, script: Script, stubs: Mapping[str, str], *, engine: str, timeout_s: float
     ) -> list[Diagnostic]:
-        """See `codemode.check.Checker`. *engine* changes nothing: both have the same globals."""
+        """
+        See `codemode.check.Checker`. *engine* changes nothing: both have the same globals.
+
+        The very first check on a machine installs the compiler; that has a deadline of its own.
+        """
+        self._program = await typescript_program()
         items = await self.document.diagnose(neutralised(script), stubs, timeout_s=timeout_s)
         found = [self._diagnostic(script, item) for item in items if item.get("severity", 1) <= 2]
         return sorted(found, key=lambda one: (one.line, one.column, one.code))
@@ -92,10 +98,10 @@ class TypeScriptChecker:
         (folder / "tsconfig.json").write_text(json.dumps(config), encoding="utf-8")
 
     async def _start(self, folder: Path) -> LanguageServer:
-        program = await typescript_program()
+        assert self._program is not None
         server = LanguageServer(
             "TypeScript",
-            [str(program), "--lsp", "--stdio"],
+            [str(self._program), "--lsp", "--stdio"],
             env=check_environment(folder) | {"GOMEMLIMIT": f"{self._max_memory_mib * 3 // 4}MiB"},
             folder=folder,
             max_memory_mib=self._max_memory_mib,

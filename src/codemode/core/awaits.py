@@ -27,6 +27,7 @@ class Verdict(Enum):
     FINE = "fine"
     AWAY = "away"
     LOST = "lost"
+    NO_USE = "no use"  # putting more into a list of promises waits for none
 
 
 class Fate(NamedTuple):
@@ -76,6 +77,7 @@ def variable(flow: Flow, name: str, kind: Kind, node: Node, follow: object) -> F
     flow.seen.add(name)
     fates: list[Fate] = [follow(flow, read, kind) for read in flow.reads.get(name, [])]
     flow.seen.discard(name)
+    fates = [fate for fate in fates if fate.verdict is not Verdict.NO_USE]
     if any(fate.verdict is Verdict.FINE for fate in fates):
         return Fate(Verdict.FINE, node)
     lost = [fate for fate in fates if fate.verdict is Verdict.LOST]

@@ -139,8 +139,10 @@ def _step(flow: Flow, node: Node, kind: Kind) -> Step | Fate:
             return lost("A coroutine is looped over: write `await` before the call.")
         case "interpolation" | "binary_operator" | "comparison_operator" if kind == "one":
             return lost(_USED)
-        case "attribute" if kind == "one":
+        case "attribute":
             name = source.of(parent.child_by_field_name("attribute"))
+            if kind == "many":
+                return Fate(Verdict.NO_USE if name in _ADDS else Verdict.AWAY, node)
             return lost(f"`.{name}` is read from a coroutine: write `(await ...).{name}`.")
         case "subscript" if same(parent.child_by_field_name("value"), node):
             if kind == "many":

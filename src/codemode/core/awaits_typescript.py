@@ -217,7 +217,7 @@ def _member(flow: Flow, node: Node, kind: Kind, member: Node) -> Step | Fate:
         if is_call and name in _KEEPS_LIST:
             assert call is not None
             return Step(call, "many")
-        return Fate(Verdict.AWAY, node)
+        return Fate(Verdict.NO_USE if name in _ADDS else Verdict.AWAY, node)
     if is_call and name in ("then", "catch", "finally"):
         assert call is not None
         return Step(call, "one")

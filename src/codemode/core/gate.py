@@ -81,21 +81,3 @@ def _placed(script: Script, source: Source, finding: Finding) -> Diagnostic:
         code=finding.code,
         message=finding.message,
     )
-
-
-def syntax_problem(script: Script) -> Diagnostic | None:
-    """Where the runnable form does not parse: for a checker that saw nothing wrong."""
-    source = Source(script.runnable, script.language)
-    node = source.first_error()
-    if node is None:
-        return None
-    line, column = script.locate(source.start(node))
-    shown = source.of(node).strip().split("\n")[0][:40]
-    what = f"`{shown}` is not understood here" if shown else f"`{node.type}` is missing here"
-    return Diagnostic(
-        line=line,
-        column=column,
-        severity="error",
-        code="syntax",
-        message=f"Syntax error: {what}. Write it in a simpler form.",
-    )

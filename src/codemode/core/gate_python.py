@@ -7,7 +7,7 @@ import sys
 from tree_sitter import Node
 
 from codemode.core import monty
-from codemode.core.script_python import declared_names, imported_names, reads
+from codemode.core.script_python import declared_names, reads
 from codemode.core.syntax import Source
 from codemode.core.usage import Finding, ToolNames
 
@@ -37,6 +37,7 @@ def refusals(source: Source, names: ToolNames, *, in_monty: bool) -> list[Findin
     """Imports that do not resolve, names that steer the check, and what Monty lacks."""
     found: list[Finding] = []
     declared = declared_names(source)
+    modules = _module_names(source) if in_monty else {}
     for node in source.walk():
         if node.type in ("import_statement", "import_from_statement"):
             found += _import(source, node, names, in_monty)
@@ -48,7 +49,7 @@ def refusals(source: Source, names: ToolNames, *, in_monty: bool) -> list[Findin
             elif in_monty and name in monty.BUILTINS and name not in declared and reads(node):
                 found.append(_container(node, f"The builtin `{name}`"))
         if in_monty:
-            found += _attribute(source, node)
+            found += _attribute(source, node, modules)
             what = _syntax(source, node)
             if what is not None:
                 found.append(_container(node, monty.SYNTAX[what]))
@@ -116,14 +117,26 @@ def _import(source: Source, node: Node, names: ToolNames, in_monty: bool) -> lis
     return found
 
 
-def _attribute(source: Source, node: Node) -> list[Finding]:
+def _module_names(source: Source) -> dict[str, str]:
+    """Local name -> module, of every ``import x`` and ``import x as y``."""
+    names = {}
+    for node in source.walk():
+        if node.type == "import_statement":
+            for child in node.children_by_field_name("name"):
+                alias = child.child_by_field_name("alias")
+                name = child.child_by_field_name("name") if alias else child
+                names[source.of(alias or name)] = source.of(name)
+    return names
+
+
+def _attribute(source: Source, node: Node, modules: dict[str, str]) -> list[Finding]:
     """``asyncio.create_task`` under Monty, which has three names of asyncio."""
     if node.type != "attribute":
         return []
-    module = source.of(node.child_by_field_name("object"))
+    module = modules.get(source.of(node.child_by_field_name("object")), "")
     name = source.of(node.child_by_field_name("attribute"))
     known = monty.MODULES.get(module)
-    if known is None or name in known or name in _STEERING or module in imported_names(source):
+    if known is None or name in known or name in _STEERING:
         return []
     return [_container(node, f"`{module}.{name}`")]
 

@@ -28,7 +28,7 @@ MODULES: dict[str, frozenset[str] | None] = {
     "functools": frozenset({"cache", "lru_cache", "partial", "reduce"}),
     "hashlib": None,
     "itertools": frozenset(
-        "accumulate chain combinations combinations_with_replacement compress count cycle "
+        "accumulate batched chain combinations combinations_with_replacement compress count cycle "
         "dropwhile filterfalse groupby islice pairwise permutations product repeat starmap "
         "takewhile tee zip_longest".split()
     ),
@@ -40,6 +40,7 @@ MODULES: dict[str, frozenset[str] | None] = {
         "findall finditer fullmatch match search split sub".split()
     ),
     "time": None,
+    "tomllib": None,
     "typing": frozenset(
         "Annotated Any Callable ClassVar Dict Final FrozenSet Generator Generic Iterable Iterator "
         "List Literal Mapping Never NoReturn Optional Protocol Self Sequence Set Tuple Type "

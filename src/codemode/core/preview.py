@@ -58,7 +58,7 @@ def preview(script: Script, names: ToolNames, usage: Usage | None = None) -> Pre
     for offset, reason in usage.open:
         line, _ = script.locate(offset)
         reasons.setdefault(f"line {line}: {reason}", None)
-    if source.root.has_error:
+    if script.syntax_error is not None or source.root.has_error:
         reasons.setdefault("the script does not parse", None)
     return Preview(calls=tuple(ordered), open_reasons=tuple(reasons))
 

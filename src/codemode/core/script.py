@@ -39,6 +39,8 @@ class Script:
         notes: What was done, as diagnostics of severity ``note``.
         problems: Why it cannot be run, as diagnostics of severity ``error``. A
             script with problems is never run; the check reports them.
+        syntax_error: Set if the submitted text does not parse by itself, whatever
+            its runnable form does. The compiler's own words are better, if it has some.
     """
 
     language: Language
@@ -48,6 +50,7 @@ class Script:
     toolsets: tuple[str, ...] = ()
     notes: tuple[Diagnostic, ...] = ()
     problems: tuple[Diagnostic, ...] = ()
+    syntax_error: Diagnostic | None = None
 
     def position(self, line: int, column: int) -> tuple[int, int]:
         """Submitted line and column of a line and column of `runnable`; all from 1."""
@@ -113,9 +116,23 @@ def normalise(text: str, language: Language | None, *, toolsets: Collection[str]
             )
         return tuple(found)
 
+    broken = placed([broken_at(source)], "error") if source.root.has_error else ()
     return replace(
-        script, notes=placed(form.notes, "note"), problems=placed(form.problems, "error")
+        script,
+        notes=placed(form.notes, "note"),
+        problems=placed(form.problems, "error"),
+        syntax_error=broken[0] if broken else None,
     )
+
+
+def broken_at(source: Source) -> tuple[int, str, str]:
+    """Offset, code and message of the first place that does not parse."""
+    node = source.first_error()
+    if node is None:
+        return 0, "syntax", "Syntax error."
+    shown = source.of(node).strip().split("\n")[0][:40]
+    what = f"`{shown}` is not understood here" if shown else f"`{node.type}` is missing here"
+    return source.start(node), "syntax", f"Syntax error: {what}. Write it in a simpler form."
 
 
 def _refused(text: str, language: Language, code: str, message: str) -> Script:

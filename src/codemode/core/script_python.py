@@ -7,7 +7,7 @@ from collections.abc import Collection
 from tree_sitter import Node
 
 from codemode.core.form import Form
-from codemode.core.script_typescript import HOST_FUNCTIONS
+from codemode.core.script_typescript import HOST_FUNCTIONS, kind
 from codemode.core.syntax import Edit, Source, blank
 
 _DECLARATIONS = {
@@ -290,8 +290,7 @@ def _nothing(source: Source, last: Node) -> str:
             f"Nothing is returned: the script ends with an assignment. "
             f"End with `{name}` or `return {name}`."
         )
-    kind = inner.type.replace("_", " ")
-    return f"Nothing is returned: the script ends with a {kind}. End with `return value`."
+    return f"Nothing is returned: the script ends with a {kind(inner)}. End with `return value`."
 
 
 def _return_expression(

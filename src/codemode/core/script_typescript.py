@@ -101,6 +101,7 @@ _BINDERS = {
     "array_pattern",
     "rest_pattern",
     "object_assignment_pattern",
+    "assignment_pattern",
     "catch_clause",
 }
 _BINDING_FIELDS = {
@@ -116,7 +117,11 @@ def binds(node: Node) -> bool:
     if parent is None:
         return False
     if node.type == "shorthand_property_identifier_pattern" or parent.type in _BINDERS:
-        return parent.child_by_field_name("right") != node
+        # A default value stands in the same place, and is read.
+        return node not in (
+            parent.child_by_field_name("right"),
+            parent.child_by_field_name("value"),
+        )
     field = _BINDING_FIELDS.get(parent.type, "name")
     return parent.child_by_field_name(field) == node and parent.type != "member_expression"
 
@@ -233,9 +238,15 @@ def _return_value(source: Source, body: list[Node], form: Form) -> None:
                 source.start(last),
                 "nothing-returned",
                 "Nothing is returned: the script ends with a "
-                f"{last.type.replace('_', ' ')}. End with an expression or `return value;`.",
+                f"{kind(last)}. End with an expression or `return value;`.",
             )
         )
+
+
+def kind(node: Node) -> str:
+    """What people call a statement of this type."""
+    name = node.type.removesuffix("_statement").removeprefix("lexical_").replace("_", " ")
+    return {"for in": "loop", "for": "loop", "while": "loop", "do": "loop"}.get(name, name)
 
 
 def _wrap(source: Source, node: Node, before: str, after: str, form: Form) -> None:
@@ -271,7 +282,8 @@ def _unexport(source: Source, body: list[Node], form: Form) -> Node | str | None
         )
         if is_default:
             name = source.of(target.child_by_field_name("name")) if declaration else ""
-            default = name or target
+            inner = _unwrapped(target)
+            default = name or (source.of(inner) if inner.type == "identifier" else target)
     return default
 
 

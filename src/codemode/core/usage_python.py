@@ -108,6 +108,7 @@ def _follow(
     if "." in value or value in HOST_CALLS:
         if names.id_of(value) is None:
             usage.unknown.append((value, node))
+            usage.open.append((start, f"{value} is no tool"))  # such as __class__
             return
         is_call = parent is not None and same(parent.child_by_field_name("function"), node)
         # An alias is no use by itself: every use of the alias is found.
@@ -150,8 +151,9 @@ def _bind_target(usage: Usage, bound: dict[str, set[Value]], node: Node, value: 
             return False
     elif parent.type == "named_expression" and same(parent.child_by_field_name("value"), node):
         target = parent.child_by_field_name("name")
-        if "." not in value:
-            return False
+        if "." in value and target is not None:
+            bound.setdefault(usage.source.of(target), set()).add(value)
+        return False  # the whole expression is the value too
     else:
         return False
     if target is None or target.type != "identifier":

@@ -89,9 +89,18 @@ def _follow(
         else:
             break
     parent = node.parent
+    if parent is not None and (
+        parent.type == "type_query"
+        or (
+            parent.type == "assignment_expression"
+            and same(parent.child_by_field_name("left"), node)
+        )
+    ):
+        return
     if "." in value or value in HOST_CALLS:
         if names.id_of(value) is None:
             usage.unknown.append((value, node))
+            usage.open.append((start, f"{value} is no tool"))  # such as valueOf
             return
         is_call = parent is not None and same(parent.child_by_field_name("function"), node)
         # An alias is no use by itself: every use of the alias is found.

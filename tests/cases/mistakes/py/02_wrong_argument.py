@@ -1,0 +1,3 @@
+from tools import github
+
+await github.issues_create(owner="octo", repo="hello", titel="It breaks")

@@ -1,0 +1,3 @@
+from tools import github
+
+return await github.issues_list(owner="octo", repo="hello", state="opened")

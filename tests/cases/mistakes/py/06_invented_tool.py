@@ -1,0 +1,3 @@
+from tools import github
+
+return await github.create_issue(owner="octo", repo="hello", title="x")

@@ -1,0 +1,2 @@
+page = await notion.pages_create(title="Plan")
+return page["id"]

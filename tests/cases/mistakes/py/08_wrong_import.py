@@ -1,0 +1,3 @@
+from tools import gitub
+
+return await gitub.issues_list(owner="octo", repo="hello")

@@ -1,0 +1,3 @@
+import requests
+
+return requests.get("https://example.org").json()

@@ -1,0 +1,9 @@
+class Report(Exception):
+    pass
+
+
+def pages():
+    yield 1
+
+
+return list(pages())

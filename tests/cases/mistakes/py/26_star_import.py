@@ -1,0 +1,3 @@
+from tools import *
+
+return await github.issues_list(owner="octo", repo="hello")

@@ -1,0 +1,3 @@
+import { github } from "tools";
+
+await github.issuesCreate({ owner: "octo", repo: "hello", titel: "It breaks" });

@@ -1,0 +1,2 @@
+const page = await notion.pagesCreate({ title: "Plan" });
+return page.id;

@@ -1,0 +1,3 @@
+import { gitub } from "tools";
+
+return await gitub.issuesList({ owner: "octo", repo: "hello" });

@@ -1,0 +1,4 @@
+import { mailBox } from "tools";
+
+mailBox.send({ to: ["a@example.org"], text: "hello" });
+return "sent";

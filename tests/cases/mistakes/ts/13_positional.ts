@@ -1,0 +1,3 @@
+import { github } from "tools";
+
+return await github.issuesList("octo", "hello");

@@ -1,0 +1,2 @@
+const axios = require("axios");
+return (await axios.get("https://example.org")).data;

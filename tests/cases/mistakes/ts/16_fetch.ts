@@ -1,0 +1,2 @@
+const answer = await fetch("https://example.org");
+return await answer.json();

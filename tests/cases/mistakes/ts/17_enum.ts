@@ -1,0 +1,2 @@
+enum State { Open, Closed }
+return State.Open;

@@ -1,0 +1,4 @@
+import { pdf } from "tools";
+
+const pages = await ["a.pdf", "b.pdf"].map((path) => pdf.text({ path }));
+return pages;

@@ -1,0 +1,3 @@
+import config from "../config.json";
+
+return config.token;
