@@ -33,6 +33,14 @@ def alike(one: str, other: str) -> float:
     return len(first & second) / max(1, len(first | second))
 
 
+def test_no_row_is_left_out():
+    files = [json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.json")]
+    http = [file for file in files if file.get("binding", {}).get("via") == "http"]
+    assert {row.id for row in ROWS} == {
+        f"{file['toolset']}.{row['name']}" for file in http for row in file["rows"]
+    }
+
+
 @BY_ROW
 def test_texts_say_something(row: Row):
     what, when = row.raw["description"], row.raw["when_to_use"]
@@ -98,7 +106,7 @@ def test_effect_and_repetition_are_honest(row: Row):
     if effect == "read":
         assert row.raw["idempotent"]
     if row.raw.get("idempotency_header"):
-        assert row.raw["idempotent"]
+        assert not row.raw["idempotent"]  # one key makes one call safe, not a second one
     elif method == "POST" and effect != "read" and row.raw["idempotent"]:
         assert row.id in SAFE_TO_REPEAT
     if method == "DELETE":
