@@ -100,7 +100,7 @@ def every_case() -> list:
             )
             for language in LANGUAGES
             for case in cases()
-            if case.source(language) is not None and case.required(language) <= capabilities
+            if case.applies(language, capabilities)
         ]
     return found
 

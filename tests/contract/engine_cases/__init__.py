@@ -26,6 +26,7 @@ class Case:
     Args:
         ids: Lines of the behaviour list (or ``attack:N``).
         needs: Capabilities beside the language; ``python_needs`` for Python alone.
+        unless: Capabilities that make the promise another one.
         value: The result; `UNSET` if there must be none.
         code: The error's code, if the run must fail.
         message: Parts that the error's message must have.
@@ -40,6 +41,7 @@ class Case:
     python: str | None = None
     needs: frozenset[str] = frozenset()
     python_needs: frozenset[str] = frozenset()
+    unless: frozenset[str] = frozenset()
     limits: Limits = ROOM
     input: Any = None
     status: Status = "succeeded"
@@ -55,9 +57,12 @@ class Case:
     def source(self, language: Language) -> str | None:
         return self.typescript if language == "typescript" else self.python
 
-    def required(self, language: Language) -> frozenset[str]:
+    def applies(self, language: Language, capabilities: frozenset[str]) -> bool:
+        """Whether an engine of *capabilities* promises this in *language*."""
+        if self.source(language) is None or self.unless & capabilities:
+            return False
         extra = self.python_needs if language == "python" else frozenset()
-        return self.needs | extra | {language}
+        return self.needs | extra | {language} <= capabilities
 
 
 def ts(body: str) -> str:

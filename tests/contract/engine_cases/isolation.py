@@ -161,11 +161,20 @@ CASES = [
         typescript=ts(
             'const root: any = Function("return this")();\n'
             "const other: any = (desk.echo as any).constructor.constructor;\n"
-            "const found = [typeof root.Deno, typeof root.require, typeof root.process?.binding, typeof root.prompt];\n"
-            'let called = "no"; try { await other("return import(\\"node:fs\\")")(); called = "yes"; } catch {}\n'
-            f'return [found, called, JSON.stringify(root.process?.env ?? {{}}).includes("{SECRET}")];'
+            "const found = [typeof root.Deno, typeof root.require, typeof root.prompt, other === Function];\n"
+            f'return [found, JSON.stringify(root.process?.env ?? {{}}).includes("{SECRET}")];'
         ),
-        value=[["undefined"] * 4, "no", False],
+        value=[["undefined"] * 3 + [True], False],
+    ),
+    Case(
+        name="function_constructor_reaches_no_module",
+        ids=("L9",),
+        unless=frozenset({"files"}),  # where there are files, node:fs shows the sandbox's own
+        typescript=ts(
+            "const make: any = (desk.echo as any).constructor.constructor;\n"
+            'try { await make("return import(\\"node:fs\\")")(); return "imported"; } catch { return typeof process; }'
+        ),
+        value="undefined",
     ),
     Case(
         name="subclasses_and_modules",
