@@ -63,7 +63,8 @@ def data_of(content: Any) -> bytes:
 
 async def play(tool: Tool, golden: Mapping[str, Any], workspace: Any) -> Any:
     """The answer of one golden case; the workspace is new."""
-    jsonschema_rs.Draft202012Validator(dict(tool.args)).validate(golden["args"])
+    validator = jsonschema_rs.Draft202012Validator(dict(tool.args), validate_formats=True)
+    validator.validate(golden["args"])
     for path, content in golden.get("files", {}).items():
         await workspace.write_file(path, data_of(content))
     for argv in golden.get("before", ()):
@@ -86,7 +87,7 @@ def judge(tool: Tool, golden: Mapping[str, Any], answer: Any, defs: Mapping[str,
         jsonschema_rs.Draft202012Validator(golden["matches"]).validate(answer)
     if tool.returns is not None:
         schema = {**tool.returns, "$defs": {**defs, **tool.returns.get("$defs", {})}}
-        jsonschema_rs.Draft202012Validator(schema).validate(answer)
+        jsonschema_rs.Draft202012Validator(schema, validate_formats=True).validate(answer)
 
 
 class HostWorkspace:
@@ -106,7 +107,7 @@ class HostWorkspace:
             program,
             *argv,
             cwd=self.folder / command.cwd,
-            env={"PATH": os.environ["PATH"], "HOME": str(self.folder), **command.env},
+            env={"PATH": os.environ["PATH"], **command.env},
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.bindings.goldens import BINDINGS, HostWorkspace, rows
 
-from codemode.bindings._command import CommandSender
+from codemode.bindings._command import ENVIRONMENT, CommandSender
 from codemode.bindings.cli import BINDING
 from codemode.core.call import Response, SendContext
 from codemode.core.run import CommandResult
@@ -286,7 +286,7 @@ async def test_a_command_gets_no_more_time_or_output_than_its_run():
     await CommandSender().send(BINDING.prepare(tool(), {}, {}), context(workspace, timeout_s=5.0))
     (command,) = workspace.commands
     assert (command.timeout_s, command.max_output_bytes) == (5.0, 1000)
-    assert command.env == {"LC_ALL": "C.UTF-8", "TZ": "UTC"}
+    assert command.env == ENVIRONMENT
 
 
 async def test_a_shell_s_signs_reach_a_real_program_untouched(tmp_path):

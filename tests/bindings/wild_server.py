@@ -54,7 +54,7 @@ async def answer(context, params):
             return text("awake")
         case "die":
             if args.get("file"):
-                Path(args["file"]).write_text("applied")  # noqa: ASYNC240  last deed
+                Path(args["file"]).write_text("applied")
             os._exit(3)
         case "roots":
             found = await context.session.list_roots()

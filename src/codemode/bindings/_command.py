@@ -23,8 +23,14 @@ from codemode.errors import (
 CALL_PROGRAM = "/opt/codemode/harness/call.py"
 """Where the image keeps the program that calls one Python function."""
 
-ENVIRONMENT = {"LC_ALL": "C.UTF-8", "TZ": "UTC"}
-"""Programs answer the same everywhere: no translated messages, no local time."""
+ENVIRONMENT = {
+    "LC_ALL": "C.UTF-8",
+    "TZ": "UTC",
+    "HOME": "/tmp",  # noqa: S108  inside the container, gone with it
+    "XDG_CACHE_HOME": "/tmp/.cache",  # noqa: S108
+}
+"""Programs answer the same everywhere: no translated messages, no local time. What they
+keep for themselves does not end up in the workspace, among a run's files."""
 
 MAX_OUTPUT_FILES = 10_000
 SHOWN_STDERR_CHARS = 2_000
