@@ -114,9 +114,16 @@ def node_program() -> Path:
     return program
 
 
-def _npm_script(node: Path) -> Path:
+def npm_command() -> list[str]:
+    """
+    npm of that same Node, as the start of a command.
+
+    Raises:
+        CheckUnavailable: As `node_program`.
+    """
+    node = node_program()
     root = node.parent if sys.platform == "win32" else node.parent.parent / "lib"
-    return root / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    return [str(node), str(root / "node_modules" / "npm" / "bin" / "npm-cli.js")]
 
 
 def toolchain_folder() -> Path:
@@ -218,8 +225,9 @@ def _make_environment(node: Path, folder: Path, timeout_s: float) -> None:
     _run([*nodeenv, str(folder)], env, folder.parent, timeout_s, "nodeenv")
     for name in ("package.json", "package-lock.json"):
         shutil.copyfile(NODE_FILES / name, folder / name)
-    npm = [str(node), str(_npm_script(node)), "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-    _run([*npm, "--no-update-notifier", "--loglevel=error"], env, folder, timeout_s, "npm")
+    options = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier")
+    npm = [*npm_command(), "ci", *options, "--loglevel=error"]
+    _run(npm, env, folder, timeout_s, "npm")
 
 
 def _run(argv: list[str], env: dict[str, str], folder: Path, timeout_s: float, name: str) -> None:
