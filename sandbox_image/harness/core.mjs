@@ -29,6 +29,8 @@ export { parse, stringify, ToolError };
 
 export const PROTOCOL = 1;
 const BRIDGE = Symbol.for("codemode.tools");
+const MOST_ARGS_LENGTH = 8 * 1024 * 1024; // of one call, as JSON
+const { setTimeout } = globalThis; // a script may replace its own
 
 /** Source of the module "tools": what the script may import, and nothing else. */
 export function toolsModule() {
@@ -208,8 +210,15 @@ export class Harness {
       return;
     }
     const id = ++this.#lastId;
+    const text = stringify({ type: "call", id, tool: call.tool, args: call.args });
+    if (text.length > MOST_ARGS_LENGTH) {
+      this.#calls.delete(call);
+      const message = `The arguments of ${call.tool} have more than ${MOST_ARGS_LENGTH} characters.`;
+      call.settle(null, { code: "bad_arguments", message, hint: "Send less in one call." });
+      return;
+    }
     this.#waiting.set(id, call);
-    this.#send({ type: "call", id, tool: call.tool, args: call.args });
+    this.#options.send(text);
   }
 
   #reply({ id, value, error }) {

@@ -15,12 +15,18 @@ export class BadValue extends Error {
   }
 }
 
+// Taken before a script can replace them.
+const { parse: parseJson, stringify: toText, rawJSON } = JSON;
+
+/** Digits of the longest integer that both sides read; Python stops at 4300. */
+const MOST_DIGITS = 4300;
+
 const UNSAFE_INTEGER = /\d{16}/;
 
 /** JSON to values; integers that a double cannot hold become BigInt. */
 export function parse(text) {
-  if (!UNSAFE_INTEGER.test(text)) return JSON.parse(text);
-  return JSON.parse(text, (_key, value, context) => {
+  if (!UNSAFE_INTEGER.test(text)) return parseJson(text);
+  return parseJson(text, (_key, value, context) => {
     if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
     return /^-?\d+$/.test(context.source) ? BigInt(context.source) : value;
   });
@@ -28,7 +34,7 @@ export function parse(text) {
 
 /** Values made by `toJson` (or plain frames) to JSON text, always well-formed. */
 export function stringify(value) {
-  return JSON.stringify(value);
+  return toText(value);
 }
 
 /** What JSON says of *value*: a tree of null-prototype objects. Throws `BadValue`. */
@@ -48,8 +54,11 @@ function convert(value, path, above, depth) {
       throw new BadValue(path, `is ${value}, which JSON cannot say`, "Return null or text instead.");
     case "boolean":
       return value;
-    case "bigint":
-      return JSON.rawJSON(value.toString());
+    case "bigint": {
+      const digits = value.toString();
+      if (digits.length <= MOST_DIGITS) return rawJSON(digits);
+      throw new BadValue(path, `is an integer with more than ${MOST_DIGITS} digits`, "Return text instead.");
+    }
     case "undefined":
       return null; // in an array, as JSON has it; an object's property is left out
     case "function":

@@ -8,7 +8,6 @@ import os
 import signal
 import sys
 import tempfile
-import time
 from asyncio.subprocess import PIPE, Process
 from collections import deque
 from collections.abc import Coroutine
@@ -42,6 +41,9 @@ FLAGS = (
     "--node-modules-dir=none",
 )
 """No ``--allow-*``: without these, ``import("npm:...")`` would still reach the network."""
+
+MAX_CALL_BYTES = 40 * 1024 * 1024
+"""Of one frame beside a result: the harness sends up to 8 Mi characters in a call."""
 
 OUT_OF_MEMORY = b"out of memory"
 STREAMS = ("stdout", "stderr")
@@ -96,6 +98,13 @@ class DenoProcess:
         self._stderr = bytearray()
         self._errors: asyncio.Task[None] | None = None
         self._over_memory = False
+        self._idle_cpu_s = 0.0
+        self._usage = Usage()
+
+    @property
+    def usage(self) -> Usage:
+        """What has been seen from outside (Linux); for runs that do not end by themselves."""
+        return self._usage
 
     @property
     def pid(self) -> int:
@@ -150,7 +159,8 @@ class DenoProcess:
     async def run(self, job: Job, calls: Calls, logs: Logs) -> Outcome:
         """Give it *job* and follow it to its end. Never raises for what a script can do."""
         self._limit_cpu(job.limits.cpu_s)
-        watch = asyncio.create_task(self._watch_memory())
+        self._channel.max_frame_bytes = MAX_CALL_BYTES + job.limits.max_result_bytes
+        watch = asyncio.create_task(self._watch())
         try:
             self._write(job_frame(job))
             done = await self._follow(calls, logs)
@@ -251,17 +261,21 @@ class DenoProcess:
             return
         import resource
 
-        used_s = _cpu_used_s(self.pid)
-        soft = int(used_s + cpu_s) + 1
+        self._idle_cpu_s = _cpu_used_s(self.pid)
+        soft = int(self._idle_cpu_s + cpu_s) + 1
         with contextlib.suppress(OSError, ValueError):
             resource.prlimit(self.pid, resource.RLIMIT_CPU, (soft, soft + 1))
 
-    async def _watch_memory(self) -> None:
+    async def _watch(self) -> None:
         """Kill it when it outgrows its memory: buffers live outside V8's heap."""
         if sys.platform != "linux":
             return
         most_mib = self.heap_mib + RUNTIME_MIB
         while (resident_mib := _resident_mib(self.pid)) is not None:
+            self._usage = Usage(
+                cpu_ms=max(0.0, _cpu_used_s(self.pid) - self._idle_cpu_s) * 1000,
+                peak_memory_mib=max(self._usage.peak_memory_mib, resident_mib),
+            )
             if resident_mib > most_mib:
                 self._over_memory = True
                 with contextlib.suppress(ProcessLookupError):
@@ -312,14 +326,15 @@ class DenoPool:
         self._taken.add(process)
         try:
             async with asyncio.timeout(job.limits.wall_s):
-                return await process.run(job, calls, logs)
+                outcome = await process.run(job, calls, logs)
         except TimeoutError:
-            return too_long(job.limits)
+            outcome = too_long(job.limits)
         finally:
             self._taken.discard(process)
             # Killing is not worth the caller's time, but nobody else would do it.
             self._later(process.kill())
             self._refill()
+        return outcome if outcome.usage.cpu_ms else replace(outcome, usage=process.usage)
 
     async def close(self) -> None:
         """Kill every process. Idempotent."""
@@ -422,4 +437,4 @@ def _cpu_used_s(pid: int) -> float:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     except (OSError, IndexError, ValueError):
-        return time.process_time()
+        return 0.0

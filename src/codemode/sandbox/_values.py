@@ -22,6 +22,9 @@ from pydantic_monty import MontyClassProxy, MontyClassTypeProxy, MontyStdTypePro
 from codemode.core.frames import MAX_DEPTH
 from codemode.core.tool import JsonValue
 
+MOST_BITS = 14_284
+"""Of an integer with 4300 digits, the most that Python turns into text and back."""
+
 
 class BadValue(Exception):
     """A value that has no JSON form; the message names the path."""
@@ -38,7 +41,11 @@ def to_json(value: Any, path: str, depth: int = 0) -> JsonValue:
     Raises:
         BadValue: With the path, which starts with *path*.
     """
-    if value is None or isinstance(value, bool | int | str):
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        if value.bit_length() > MOST_BITS:
+            raise BadValue(path, "is an integer with more than 4300 digits", "Return text instead.")
         return value
     if isinstance(value, float):
         if not math.isfinite(value):

@@ -11,6 +11,7 @@ container engine. There is no file system and there are no programs.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -75,8 +76,7 @@ class IsolateEngine:
         deno = DenoPool(self._deno_path or _find_deno(), _harness(), warm=self._warm)
         monty = MontyPool(warm=self._warm)
         try:
-            await deno.start()
-            await monty.start()
+            await asyncio.gather(deno.start(), monty.start())
         except BaseException:
             await deno.close()
             await monty.close()

@@ -150,6 +150,13 @@ CASES = [
         value=[2**70, 2**53 + 1, 2**64 + 1],
     ),
     Case(
+        name="integer_too_long_to_read",
+        ids=("attack:47",),
+        typescript=ts("return { n: 10n ** 5000n };"),
+        python=py('return {"n": 10**5000}'),
+        **bad("result.n", "4300 digits"),
+    ),
+    Case(
         name="odd_keys_stay",
         ids=("attack:47", "N5"),
         typescript=ts('return JSON.parse(\'{"__proto__": {"a": 1}, "constructor": 2}\');'),
