@@ -83,7 +83,7 @@ class Ledger(Protocol):
 class Audit(Protocol):
     """See `codemode.store.audit`."""
 
-    def write(self, event: AuditEvent, *, duration_ms: float) -> None: ...
+    async def write(self, event: AuditEvent, *, duration_ms: float) -> None: ...
 
 
 class Secrets(Protocol):
@@ -230,7 +230,7 @@ class Outbound:
             case NeedRecord():
                 duration_ms = (time.monotonic() - started) * 1000
                 self._record(replace(need.record, duration_ms=round(duration_ms, 3)))
-                return self._audit.write(need.event, duration_ms=duration_ms)
+                return await self._audit.write(need.event, duration_ms=duration_ms)
 
     async def _send(self, need: NeedSend, workspace: Workspace | None) -> Response:
         self._check_open()

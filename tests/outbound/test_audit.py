@@ -69,20 +69,20 @@ async def test_writers_that_share_a_file_do_not_mix_lines(tmp_path: Path) -> Non
 
     async def write(file: AuditFile) -> None:
         for _ in range(20):
-            await asyncio.to_thread(file.write, event, duration_ms=1.0)
+            await file.write(event, duration_ms=1.0)
 
     await asyncio.gather(*map(write, files))
     assert len(lines(path)) == 60
     for file in files:
         file.close()
         file.close()  # idempotent
-        file.write(event, duration_ms=1.0)  # and silent afterwards
+        await file.write(event, duration_ms=1.0)  # and silent afterwards
     assert len(lines(path)) == 60
 
 
-def test_line_breaks_in_names_stay_inside_their_line(tmp_path: Path) -> None:
+async def test_line_breaks_in_names_stay_inside_their_line(tmp_path: Path) -> None:
     audit = AuditFile(tmp_path / "a")
-    audit.write(
+    await audit.write(
         AuditEvent(run_id="r", seq=1, tool='a\n{"state": "forged"}', effect=None, state="refused"),
         duration_ms=0,
     )

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from urllib.parse import urlsplit
 
@@ -67,6 +68,7 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 _COMPATIBLE = IPv6Network("::/96")
 
 
+@lru_cache(maxsize=1024)
 def canonical_host(host: str) -> str:
     """
     The one spelling of *host*: lower-case ASCII name, dotted IPv4 or short IPv6.

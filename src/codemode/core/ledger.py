@@ -2,7 +2,7 @@
 What a call's durable record says, and what may be done because of it.
 
 A call is *reserved* before anything is sent, *executed* once the service has
-answered, *finalised* with what the script was told. Reserved without finalised
+answered (writes alone), *finalised* with what the script was told. Reserved without finalised
 means that nobody knows whether it happened.
 """
 

@@ -188,7 +188,8 @@ class OutboundRun:
             header = (tool.idempotency_header, trace.entry.key[:36])
             request = replace(request, headers=(*request.headers, header))
         response = yield from self._send(tool, request, trace)
-        yield NeedExecuted(key=trace.entry.key)
+        if trace.entry.durable:
+            yield NeedExecuted(key=trace.entry.key)
         value = _read(binding, tool, request, response, trace)
         if isinstance(value, FileValue):
             trace.keep_value = False

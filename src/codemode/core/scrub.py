@@ -15,6 +15,7 @@ import re
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -27,8 +28,11 @@ MAX_UNPACKED_BYTES = 4 * 1024 * 1024
 """How far packed data is looked into."""
 
 _PACKED = frozenset({b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"})
-_PACKED_TEXT = re.compile(r"(?<![A-Za-z0-9+/_-])(?:H4sI|eJ|eA|eN|eF)[A-Za-z0-9+/_-]{16,}={0,2}")
+_PACKED_MARKS = ("H4sI", "eJ", "eA", "eN", "eF")
 """How base64 of gzip and zlib data begins."""
+_PACKED_TEXT = re.compile(
+    rf"(?<![A-Za-z0-9+/_-])(?:{'|'.join(_PACKED_MARKS)})[A-Za-z0-9+/_-]{{16,}}={{0,2}}"
+)
 _EITHER_CASE = re.compile(r"[0-9a-f]+([: ][0-9a-f]+)*|(%[0-9a-f]{2})+", re.IGNORECASE)
 _ESCAPE = re.compile(r"%[0-9A-F]{2}")
 
@@ -73,6 +77,40 @@ def renderings(secret: str) -> set[str]:
     return {form for form in forms if form}
 
 
+@dataclass(frozen=True, slots=True)
+class _Forms:
+    """
+    What is looked for.
+
+    Args:
+        exact: As they stand.
+        folded: Lower-case; hexadecimal digits and percent escapes come in either
+            case, even mixed.
+        lone: Too short to be removed inside a word.
+        data: All but the short ones, as bytes.
+    """
+
+    exact: frozenset[str]
+    folded: frozenset[str]
+    lone: frozenset[str]
+    data: frozenset[bytes]
+
+    @classmethod
+    def of(cls, secrets: Iterable[str]) -> _Forms:
+        forms: set[str] = set()
+        for secret in secrets:
+            forms |= renderings(secret)
+        long = {form for form in forms if len(form) >= MIN_CHARS}
+        folded = frozenset(form.lower() for form in long if _EITHER_CASE.fullmatch(form))
+        exact = frozenset(form for form in long if form.lower() not in folded)
+        data = frozenset(
+            form.encode(encoding, "surrogatepass")
+            for form in exact | folded | {form.upper() for form in folded}
+            for encoding in ("utf-8", "utf-16-le", "utf-16-be")
+        )
+        return cls(exact, folded, frozenset(forms - long), data)
+
+
 class Scrubber:
     """
     Replaces known secrets. Immutable; `|` joins two.
@@ -81,23 +119,18 @@ class Scrubber:
         secrets: Raw and rendered values. Empty ones are ignored.
     """
 
-    __slots__ = ("_bytes", "_exact", "_folded", "_lone", "_secrets")
+    __slots__ = ("_forms_made", "_secrets")
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets = frozenset(secret for secret in secrets if secret)
-        forms: set[str] = set()
-        for secret in self._secrets:
-            forms |= renderings(secret)
-        long = {form for form in forms if len(form) >= MIN_CHARS}
-        self._lone = frozenset(forms - long)
-        # Hexadecimal digits and percent escapes are written in either case, even mixed.
-        self._folded = frozenset(form.lower() for form in long if _EITHER_CASE.fullmatch(form))
-        self._exact = frozenset(form for form in long if form.lower() not in self._folded)
-        self._bytes = frozenset(
-            form.encode(encoding, "surrogatepass")
-            for form in self._exact | self._folded | {form.upper() for form in self._folded}
-            for encoding in ("utf-8", "utf-16-le", "utf-16-be")
-        )
+        self._forms_made: _Forms | None = None
+
+    @property
+    def _forms(self) -> _Forms:
+        # Made on first use: most scrubbers are joined to one that has the secret already.
+        if self._forms_made is None:
+            self._forms_made = _Forms.of(self._secrets)
+        return self._forms_made
 
     def __or__(self, other: Scrubber) -> Scrubber:
         if other._secrets <= self._secrets:
@@ -112,13 +145,14 @@ class Scrubber:
 
     def text(self, text: str) -> str:
         """*text* without secrets."""
+        forms = self._forms
         # A search per form is far quicker than one alternation, and nearly always in vain.
-        found = [re.escape(form) for form in self._exact if form in text]
-        if self._folded:
+        found = [re.escape(form) for form in forms.exact if form in text]
+        if forms.folded:
             lower = text.lower()
-            found += [f"(?i:{re.escape(form)})" for form in self._folded if form in lower]
-        found += [rf"(?<!\w){re.escape(form)}(?!\w)" for form in self._lone if form in text]
-        if self._exact and _PACKED_TEXT.search(text):
+            found += [f"(?i:{re.escape(form)})" for form in forms.folded if form in lower]
+        found += [rf"(?<!\w){re.escape(form)}(?!\w)" for form in forms.lone if form in text]
+        if len(text) > 20 and forms.data and any(mark in text for mark in _PACKED_MARKS):
             found += [re.escape(token) for token in _PACKED_TEXT.findall(text) if self._in(token)]
         if not found:
             return text
@@ -128,9 +162,9 @@ class Scrubber:
 
     def data(self, data: bytes) -> bytes:
         """*data* without secrets, in UTF-8 and UTF-16 forms. Short secrets are left."""
-        if self._bytes and data[:2] in _PACKED and self._in_packed(data):
+        if self._forms.data and data[:2] in _PACKED and self._in_packed(data):
             return MARK.encode()
-        found = [re.escape(form) for form in self._bytes if form in data]
+        found = [re.escape(form) for form in self._forms.data if form in data]
         if not found:
             return data
         found.sort(key=lambda part: (-len(part), part))
@@ -149,7 +183,7 @@ class Scrubber:
             plain = zlib.decompressobj(47).decompress(data, MAX_UNPACKED_BYTES)
         except zlib.error:
             return False
-        return any(form in plain for form in self._bytes)
+        return any(form in plain for form in self._forms.data)
 
     def value(self, value: Any) -> Any:
         """A JSON value without secrets: strings, and the keys of objects."""

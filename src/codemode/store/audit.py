@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import threading
-from dataclasses import asdict
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 
 from codemode.core.audit import AuditEvent
 from codemode.errors import ConfigError
+
+_FIELDS = tuple(field.name for field in fields(AuditEvent))
 
 
 class AuditFile:
@@ -39,20 +42,27 @@ class AuditFile:
         self._lock = threading.Lock()
         self._closed = False
 
-    def write(self, event: AuditEvent, *, duration_ms: float) -> None:
+    async def write(self, event: AuditEvent, *, duration_ms: float) -> None:
         """Append one event. Absent fields are left out."""
-        fields = {
+        if event.effect != "read" and event.state in ("applied", "unknown"):
+            # A flush takes milliseconds; other calls go on meanwhile.
+            await asyncio.to_thread(self._append, event, duration_ms, flush=True)
+        else:
+            self._append(event, duration_ms, flush=False)
+
+    def _append(self, event: AuditEvent, duration_ms: float, *, flush: bool) -> None:
+        given = {
             name: value
-            for name, value in asdict(event).items()
-            if value not in (None, "", (), [], False) or name == "state"
+            for name in _FIELDS
+            if (value := getattr(event, name)) not in (None, "", (), [], False) or name == "state"
         }
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        line = json.dumps({"at": at, **fields, "duration_ms": round(duration_ms, 3)})
+        line = json.dumps({"at": at, **given, "duration_ms": round(duration_ms, 3)})
         with self._lock:
             if self._closed:
                 return
             os.write(self._fd, line.encode() + b"\n")
-            if event.effect != "read" and event.state in ("applied", "unknown"):
+            if flush:
                 os.fdatasync(self._fd)
 
     def close(self) -> None:
@@ -68,7 +78,7 @@ class NoAudit:
     def __init__(self) -> None:
         self.events: list[AuditEvent] = []
 
-    def write(self, event: AuditEvent, *, duration_ms: float) -> None:
+    async def write(self, event: AuditEvent, *, duration_ms: float) -> None:
         self.events.append(event)
 
     def close(self) -> None:
