@@ -28,6 +28,7 @@ from codemode.core.call import HttpRequest, Response, SendContext
 from codemode.errors import (
     AddressRefused,
     BadAnswer,
+    ConfigError,
     OutcomeUnknown,
     ResponseTooLarge,
     UpstreamError,
@@ -282,7 +283,10 @@ def _trusted(ca_bundle: Path | None) -> ssl.SSLContext:
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())
     if ca_bundle is not None:
-        context.load_verify_locations(str(ca_bundle))
+        try:
+            context.load_verify_locations(str(ca_bundle))
+        except OSError as error:  # ssl.SSLError is one
+            raise ConfigError(f"The CA bundle {ca_bundle} cannot be used: {error}") from None
     return context
 
 
