@@ -60,7 +60,8 @@ def peak_memory_mib() -> float:
         value = _number(path)
         if value > 0:
             return value / (1 << 20)
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    most = memory_limit_mib() or 1 << 20  # gVisor counts what is mapped, not what is used
+    return min(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024, most)
 
 
 def _number(path: str) -> int:
