@@ -52,6 +52,7 @@ from codemode.core.run import (
 from codemode.core.tool import RESERVED_TOOLSET, Directory, JsonValue, Tool
 from codemode.errors import (
     BadArguments,
+    CallBudgetSpent,
     CallRefused,
     CodemodeError,
     HostFault,
@@ -64,6 +65,9 @@ LOG = logging.getLogger(__name__)
 
 GRACE_S = 2.0
 """Beyond a call's own deadline, for a sender that does not keep it."""
+
+MAX_REFUSED = 100
+"""Calls beyond the budget that are still recorded one by one."""
 
 HostFunction: TypeAlias = Callable[[dict[str, JsonValue]], Awaitable[JsonValue]]
 Approve: TypeAlias = Callable[[Tool, Mapping[str, JsonValue], str], Awaitable[bool]]
@@ -145,6 +149,9 @@ class Outbound:
             return await self._answer_here(call)
         # Counted before anything is awaited, so a budget of N under gather lets N through.
         self._n_calls += 1
+        if self._n_calls > self._run.max_calls + MAX_REFUSED:
+            # A loop that goes on regardless fills neither memory nor the audit file.
+            return Reply(error=_say(CallBudgetSpent("The run has used all its calls.")))
         task = asyncio.ensure_future(self._drive(call, self._n_calls, workspace))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -230,7 +237,12 @@ class Outbound:
             case NeedRecord():
                 duration_ms = (time.monotonic() - started) * 1000
                 self._record(replace(need.record, duration_ms=round(duration_ms, 3)))
-                return await self._audit.write(need.event, duration_ms=duration_ms)
+                try:
+                    return await self._audit.write(need.event, duration_ms=duration_ms)
+                except Exception as error:
+                    # This call has happened; nothing more is sent that cannot be recorded.
+                    _fault("the audit file", error)
+                    self._closed = True
 
     async def _send(self, need: NeedSend, workspace: Workspace | None) -> Response:
         self._check_open()
@@ -261,7 +273,7 @@ class Outbound:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise CallRefused("The run has ended; the call was not sent.")
+            raise CallRefused("The run takes no more calls; this one was not sent.")
 
     # -- mid-run -----------------------------------------------------------------------------
 

@@ -195,6 +195,33 @@ async def test_a_broken_ledger_stops_the_call_before_it_is_sent() -> None:
     assert [record.state for record in outbound.records] == ["refused"]
 
 
+async def test_an_audit_file_that_cannot_be_written_ends_the_sending_not_the_call() -> None:
+    class Full(NoAudit):
+        async def write(self, event: Any, *, duration_ms: float) -> None:
+            raise OSError("disk full")
+
+    sender = FakeSender(slowly)
+    outbound = outbound_of(run_of(http_tool()), sender, audit=Full())
+    first = await outbound.answer(call(id="a"), None)
+    second = await outbound.answer(call(id="b"), None)
+    assert first.value == {"id": "a"}
+    assert second.error is not None
+    assert second.error.code == "refused"
+    assert len(sender.requests) == 1
+    assert [record.state for record in outbound.records] == ["applied", "refused"]
+
+
+@pytest.mark.case("attack:49", "T21")
+async def test_a_loop_far_beyond_the_budget_costs_next_to_nothing() -> None:
+    audit = NoAudit()
+    outbound = outbound_of(run_of(http_tool(), max_calls=2), FakeSender(slowly), audit=audit)
+    replies = [await outbound.answer(call(number=n, id=str(n)), None) for n in range(1000)]
+    assert [reply.error and reply.error.code for reply in replies[1:]] == [None] + [
+        "too_many_calls"
+    ] * 998
+    assert len(outbound.records) == len(audit.events) == 102
+
+
 async def test_host_functions_are_answered_here_and_bounded() -> None:
     async def search(args: dict[str, Any]) -> Any:
         if args.get("query") == "bad":

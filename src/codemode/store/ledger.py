@@ -23,6 +23,8 @@ from codemode.errors import ConfigError
 
 MAX_VALUE_BYTES = 4 * 1024 * 1024
 """A longer value is not kept; its call can then not be replayed."""
+KEEP_S = 90 * 24 * 3600.0
+"""A run key protects its calls this long."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS calls (
@@ -65,6 +67,7 @@ class SqliteLedger:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.executescript(_SCHEMA)
+            self.forget(older_than_s=KEEP_S)
         except (OSError, sqlite3.Error) as error:
             raise ConfigError(
                 f"The ledger {path} cannot be used: {error}",
