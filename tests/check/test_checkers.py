@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import time
@@ -190,17 +191,33 @@ def _environment(pid: int) -> bytes:
     return Path(f"/proc/{pid}/environ").read_bytes()
 
 
-async def test_a_checker_that_grew_too_large_is_ended(tmp_path: Path):
-    checker = PythonChecker(max_memory_mib=1)
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_a_checker_that_grew_too_large_is_ended(language: Language):
+    small = 1  # MiB: any server is larger
+    checker = (
+        TypeScriptChecker(max_memory_mib=small)
+        if language == "typescript"
+        else PythonChecker(max_memory_mib=small)
+    )
     try:
-        await checker.check(made("1", "python"), STUBS["python"], engine="", timeout_s=60)
-        assert checker.document.server is not None
-        assert not checker.document.server.is_alive
-        assert await checker.check(
-            made(WRONG["python"], "python"), STUBS["python"], engine="", timeout_s=60
-        )
+        with pytest.raises(CheckUnavailable, match="needed more than 1 MiB"):
+            await checker.check(made("1", language), STUBS[language], engine="", timeout_s=60)
+        server = checker.document.server
+        assert server is None or not server.is_alive
     finally:
         await checker.close()
+
+
+async def test_types_that_never_end_cost_one_deadline(check: Check):
+    """Twice as many instantiations a step: the compiler gives up, or is made to."""
+    lines = ["type A0<T> = [T, T];"]
+    lines += [f"type A{n}<T> = A{n - 1}<A{n - 1}<T>>;" for n in range(1, 9)]
+    text = "\n".join([*lines, "const x: A8<string> = 1;", "return x"])
+    started = time.monotonic()
+    with contextlib.suppress(CheckUnavailable):
+        assert not (await check(text, "typescript")).is_clean
+    assert time.monotonic() - started < 90
+    assert (await check("return 1", "typescript")).is_clean
 
 
 @pytest.mark.parametrize(

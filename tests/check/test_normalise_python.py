@@ -9,6 +9,7 @@ import pydantic_monty
 import pytest
 import pytest_asyncio
 
+from .test_gate import refused
 from .world import made
 
 FENCED = "```{label}\nx = 20\nx + 22\n```"
@@ -152,6 +153,30 @@ def test_a_forgotten_import_is_added_with_a_note(text: str, toolsets: Any, added
     assert script.toolsets == toolsets
     assert notes == [f"Added for you: {line}" for line in added]
     assert script.runnable.startswith("".join(f"{line}\n" for line in added))
+
+
+@pytest.mark.case("C29")
+@pytest.mark.parametrize(
+    ("text", "mixed"),
+    [
+        ("def f():\n\tif 1:\n        return 1\nf()", True),
+        ("def f():\n\tif 1:\n\t\treturn 1\nf()", False),
+        ("def f():\n\treturn 1\ndef g():\n    return 2\nf() + g()", False),
+        ("def f():\n    if 1:\n\treturn 1\nf()", True),
+        ("def f():\n    if 1:\n    \treturn 1\nf()", False),
+        ("x = [\n\t1,\n    2,\n]\nx", False),
+        ('x = """\n\t1\n    2"""\nx', False),
+    ],
+)
+def test_mixed_tabs_are_refused_where_python_refuses_them(text: str, mixed: bool):
+    try:
+        compile(text, "script", "exec")
+        refuses = False
+    except TabError:
+        refuses = True
+    found = [one for one in refused(text, "python") if one.code == "mixed-tabs"]
+
+    assert bool(found) == mixed == refuses
 
 
 @pytest.mark.case("C25")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import shutil
 import tempfile
 import time
@@ -11,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from codemode.check.lsp import LanguageServer
+from codemode.check.lsp import LanguageServer, TooLarge
 from codemode.errors import CheckUnavailable
 
 START_TIMEOUT_S = 30.0
@@ -82,6 +81,8 @@ class Document:
                 server = await self._ready(stubs, deadline)
                 try:
                     return await self._pull(server, text, deadline)
+                except TooLarge:
+                    raise
                 except CheckUnavailable:
                     await server.kill()
                     if attempt == 2 or time.monotonic() >= deadline:
@@ -144,8 +145,6 @@ class Document:
             {"textDocument": {"uri": uri}},
             timeout_s=max(0.001, deadline - time.monotonic()),
         )
-        with contextlib.suppress(CheckUnavailable):
-            await server.too_large()
         items: list[dict[str, Any]] = (answer or {}).get("items", [])
         return items
 

@@ -21,7 +21,14 @@ from codemode.errors import CheckUnavailable
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 """A server that answers more than this is broken."""
 
+MEMORY_CHECK_S = 0.25
+"""How often a server's memory is looked at while it works."""
+
 _DOCTOR = "Run `codemode doctor` to see what the checkers need."
+
+
+class TooLarge(CheckUnavailable):
+    """The server was killed for its size; the same question would end the same way."""
 
 
 class LanguageServer:
@@ -63,7 +70,11 @@ class LanguageServer:
     @property
     def is_alive(self) -> bool:
         """Started, and neither exited nor closed."""
-        return self._process is not None and self._process.returncode is None
+        return (
+            self._process is not None
+            and self._process.returncode is None
+            and not (self._reader is not None and self._reader.done())
+        )
 
     @property
     def pid(self) -> int:
@@ -128,6 +139,13 @@ class LanguageServer:
         try:
             async with asyncio.timeout(timeout_s):
                 await self._send({"id": number, "method": method, "params": params})
+                while not future.done():
+                    await asyncio.wait({future}, timeout=MEMORY_CHECK_S)
+                    if await self.too_large():
+                        raise TooLarge(
+                            f"{self.name} needed more than {self._max_memory_mib} MiB.",
+                            hint="The script's types are too hard to check: simplify them.",
+                        )
                 return await future
         except TimeoutError:
             await self.kill()
@@ -160,7 +178,7 @@ class LanguageServer:
 
     async def too_large(self) -> bool:
         """Whether the server uses more memory than allowed; it is then killed."""
-        if self._process is None or self._resident_mib() <= self._max_memory_mib:
+        if not self.is_alive or self._resident_mib() <= self._max_memory_mib:
             return False
         await self.kill()
         return True
@@ -179,8 +197,8 @@ class LanguageServer:
             "utf-8", "surrogatepass"
         )
         process = self._process
-        if process is None or process.stdin is None or process.returncode is not None:
-            raise CheckUnavailable(f"{self.name} is not running.", hint=_DOCTOR)
+        if process is None or process.stdin is None or not self.is_alive:
+            raise CheckUnavailable(f"{self.name} died, or was never started.", hint=_DOCTOR)
         try:
             process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
             await process.stdin.drain()

@@ -30,6 +30,7 @@ _ABSENT = {
     **dict.fromkeys(("process", "Deno", "Bun", "window", "document", "localStorage"), _HOST),
     "Buffer": "use Uint8Array, TextEncoder, btoa and atob.",
     "require": 'import from "tools".',
+    **dict.fromkeys(("module", "exports"), "end the script with the value it returns."),
 }
 
 _QUOTED = re.compile(r"['`\"]([^'`\"]+)['`\"]")
@@ -38,7 +39,7 @@ _NAME = re.compile(r"[^\W\d]\w*")
 _UNREADABLE = Diagnostic(
     line=1, column=1, severity="error", code="syntax", message="The script cannot be read."
 )
-_UNKNOWN_NAME = {"TS2304", "TS2552", "unresolved-reference"}
+_UNKNOWN_NAME = {"TS2304", "TS2552", "TS2580", "TS2584", "TS2591", "unresolved-reference"}
 _UNKNOWN_IMPORT = {"TS2305", "TS2724", "TS2614", "missing-module-member"}
 _CALLING = {
     "too-many-positional-arguments": ". Tools take keyword arguments only: name each one.",

@@ -38,6 +38,7 @@ def refusals(source: Source, names: ToolNames, *, in_monty: bool) -> list[Findin
     found: list[Finding] = []
     declared = declared_names(source)
     modules = _module_names(source) if in_monty else {}
+    found += _mixed_tabs(source)
     for node in source.walk():
         if node.type in ("import_statement", "import_from_statement"):
             found += _import(source, node, names, in_monty)
@@ -54,6 +55,33 @@ def refusals(source: Source, names: ToolNames, *, in_monty: bool) -> list[Findin
             if what is not None:
                 found.append(_container(node, monty.SYNTAX[what]))
     return found
+
+
+def _mixed_tabs(source: Source) -> list[Finding]:
+    """
+    Indentation that CPython refuses (TabError) and other parsers accept.
+
+    As CPython does: widths with tabs to eight columns and to one must agree.
+    """
+    stack = [(0, 0)]
+    for node in source.walk():
+        if node.parent is None or node.parent.type not in ("module", "block"):
+            continue
+        start = source.start(node)
+        indent = source.text[source.text.rfind("\n", 0, start) + 1 : start]
+        if indent.strip():
+            continue  # not the first on its line
+        width = (len(indent.expandtabs(8)), len(indent))
+        while len(stack) > 1 and width[0] < stack[-1][0]:
+            stack.pop()
+        if (width[0] > stack[-1][0]) != (width[1] > stack[-1][1]) or (
+            width[0] == stack[-1][0] and width[1] != stack[-1][1]
+        ):
+            message = "Tabs and spaces are mixed in this indentation: use spaces only."
+            return [Finding(node, "mixed-tabs", message)]
+        if width[0] > stack[-1][0]:
+            stack.append(width)
+    return []
 
 
 def _container(node: Node, what: str) -> Finding:
