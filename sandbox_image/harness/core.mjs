@@ -30,6 +30,7 @@ export { parse, stringify, ToolError };
 export const PROTOCOL = 1;
 const BRIDGE = Symbol.for("codemode.tools");
 const MOST_ARGS_LENGTH = 8 * 1024 * 1024; // of one call, as JSON
+const ABSENT = new Set("fetch XMLHttpRequest WebSocket require process Deno Bun Buffer".split(" "));
 const { setTimeout } = globalThis; // a script may replace its own
 
 /** Source of the module "tools": what the script may import, and nothing else. */
@@ -175,6 +176,7 @@ export class Harness {
       /^ReferenceError: (\S+) is not defined/.exec(message) ??
       /does not provide an export named '(\S+)'/.exec(message) ?? [];
     if (name === undefined) return "";
+    if (ABSENT.has(name)) return "A script has no network, files or processes of its own; call a tool.";
     const near = nearest(name, [...Object.keys(this.#job.names), "search", "describe"]);
     return near.length > 0 ? `Did you mean ${near.join(", ")}?` : "";
   }

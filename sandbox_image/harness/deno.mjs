@@ -1,18 +1,29 @@
 // The isolate engine's TypeScript sandbox: core.mjs in a Deno process without permissions.
 //
-// Frames go over stdin and stdout. Before the script is imported, everything that reaches
-// either, or that only makes sense outside a sandbox, is taken from the global object. A
-// script that still finds a way to write a frame can only make calls it was entitled to.
+// Frames go over stdin and stdout, which a script has no name for: before it is imported
+// the global object is reduced to the language and a few harmless classes. One that still
+// finds a way to write a frame can only make calls it was entitled to.
 
 import module from "node:module";
 import { Harness, toolsModule } from "./core.mjs";
 
 const TOOLS = "codemode:tools";
-const REMOVED = [
-  "Deno", "process", "Buffer", "global", "Worker", "SharedArrayBuffer", "alert", "confirm", "prompt",
-  "close", "localStorage", "sessionStorage", "caches", "BroadcastChannel", "onunhandledrejection",
-  "onerror", "onload", "onunload", "onbeforeunload", "nodeBootstrap", "name",
-];
+// Everything else on the global object is deleted: most of it reaches the network, the
+// channel or native code (WebGPU, images) that a script has no use for.
+const KEPT = new Set(
+  ("globalThis Infinity NaN undefined Object Function Array Number parseFloat parseInt Boolean String " +
+    "Symbol Date Promise RegExp Error AggregateError EvalError RangeError ReferenceError SyntaxError " +
+    "TypeError URIError SuppressedError JSON Math Intl Temporal ArrayBuffer Uint8Array Int8Array " +
+    "Uint16Array Int16Array Uint32Array Int32Array BigUint64Array BigInt64Array Uint8ClampedArray " +
+    "Float16Array Float32Array Float64Array DataView Map BigInt Set Iterator WeakMap WeakSet Proxy " +
+    "Reflect FinalizationRegistry WeakRef DisposableStack AsyncDisposableStack Atomics decodeURI " +
+    "decodeURIComponent encodeURI encodeURIComponent escape unescape eval isFinite isNaN console URL " +
+    "URLSearchParams URLPattern TextEncoder TextDecoder TextEncoderStream TextDecoderStream setTimeout " +
+    "clearTimeout setInterval clearInterval queueMicrotask structuredClone atob btoa crypto Crypto " +
+    "CryptoKey SubtleCrypto performance Performance Blob File FormData Headers AbortController " +
+    "AbortSignal Event EventTarget CustomEvent DOMException ReadableStream WritableStream " +
+    "TransformStream CompressionStream DecompressionStream WebAssembly").split(" "),
+);
 const { exit, memoryUsage, cpuUsage, stdin, stdout, version } = globalThis.Deno;
 
 let scriptUrl = ""; // the one module, apart from "tools", that may be imported
@@ -109,7 +120,9 @@ addEventListener("error", (event) => {
 });
 
 await importScript("export const warm: number = 1;"); // the first TypeScript import costs 12-35 ms
-for (const name of REMOVED) delete globalThis[name];
+for (const name of Object.getOwnPropertyNames(globalThis)) {
+  if (!KEPT.has(name)) delete globalThis[name];
+}
 
 idleMs = cpuMs();
 for await (const text of frames()) harness.receive(text);

@@ -1,4 +1,4 @@
-# ruff: noqa: E501, ASYNC110, ASYNC240  programs on one line; /proc is looked at, not waited for
+# ruff: noqa: E501, ASYNC110  programs on one line; /proc is looked at, not waited for
 """What is the isolate engine's own: its processes, its protocol, its ways to die."""
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ import asyncio
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 from codemode.core.run import Job, Limits, NamedTool, Outcome, Reply, ToolCall
 from codemode.errors import EngineUnavailable
 from codemode.sandbox._deno import DenoPool, DenoProcess
+from codemode.sandbox._folder import Folder
 from codemode.sandbox.isolate import IsolateEngine
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -160,12 +162,45 @@ async def test_nothing_is_left_after_close() -> None:
     await engine.run(job(ECHO), Answers())
     assert engine._deno is not None
     assert engine._deno._folder is not None
-    folder = Path(engine._deno._folder.name)
+    folder = engine._deno._folder.path
 
     await engine.close()
 
     assert set(children()) <= before
     assert not folder.exists()
+
+
+@linux
+async def test_no_script_stays_on_disk(engine: IsolateEngine) -> None:
+    source = 'export default async () => "a-word-to-look-for";'
+    assert (await engine.run(job(source), Answers())).value == "a-word-to-look-for"
+    assert engine._deno is not None
+    assert engine._deno._folder is not None
+    async with asyncio.timeout(10):
+        while any(task.get_name() == "killing" for task in engine._deno._tasks):
+            await asyncio.sleep(0.02)
+
+    files = [path for path in engine._deno._folder.path.rglob("*") if path.is_file()]
+
+    assert not any(b"a-word-to-look-for" in path.read_bytes() for path in files)
+
+
+@linux
+async def test_the_folder_of_a_dead_owner_is_removed_and_a_live_one_kept() -> None:
+    live = Folder("codemode-test-")
+    dead = Path(tempfile.mkdtemp(prefix="codemode-test-"))
+    (dead / "lock").touch()
+    foreign = Path(tempfile.mkdtemp(prefix="codemode-test-"))  # no lock: not ours to judge
+
+    next_one = Folder("codemode-test-")
+
+    assert live.path.exists()
+    assert not dead.exists()
+    assert foreign.exists()
+    foreign.rmdir()
+    live.remove()
+    next_one.remove()
+    assert not live.path.exists()
 
 
 async def test_files_need_the_container_engine(engine: IsolateEngine) -> None:

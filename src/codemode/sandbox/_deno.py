@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import sys
-import tempfile
 from asyncio.subprocess import PIPE, Process
 from collections import deque
 from collections.abc import Coroutine
@@ -20,11 +20,13 @@ from codemode.core.run import Job, Limits, Outcome, Reply, ScriptError, ToolCall
 from codemode.errors import EngineUnavailable, ProtocolError
 from codemode.sandbox._calls import Calls, Logs
 from codemode.sandbox._ends import out_of_cpu, out_of_memory, result_outcome, too_long
+from codemode.sandbox._folder import Folder
 
 START_S = 20.0
 REAP_S = 5.0
 WATCH_S = 0.05
 MAKING = "making"
+EMITTED = "gen/blob"
 RUNTIME_MIB = 96
 """What Deno itself needs beside the script's heap."""
 
@@ -299,7 +301,7 @@ class DenoPool:
         self._harness = harness
         self._warm = warm
         self._heap_mib = Limits().memory_mib
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Folder | None = None
         self._ready: deque[DenoProcess] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         self._taken: set[DenoProcess] = set()
@@ -311,7 +313,7 @@ class DenoPool:
         Raises:
             EngineUnavailable: If Deno does not start here.
         """
-        self._folder = tempfile.TemporaryDirectory(prefix="codemode-deno-")
+        self._folder = Folder("codemode-deno-")
         self._ready.append(await self._make(self._heap_mib))
         self._refill()
 
@@ -332,7 +334,7 @@ class DenoPool:
         finally:
             self._taken.discard(process)
             # Killing is not worth the caller's time, but nobody else would do it.
-            self._later(process.kill())
+            self._later(self._end(process))
             self._refill()
         return outcome if outcome.usage.cpu_ms else replace(outcome, usage=process.usage)
 
@@ -348,8 +350,14 @@ class DenoPool:
             await process.kill()
         self._ready.clear()
         if self._folder is not None:
-            self._folder.cleanup()
+            self._folder.remove()
             self._folder = None
+
+    async def _end(self, process: DenoProcess) -> None:
+        await process.kill()
+        if self._folder is not None:
+            # Deno keeps what it made of each script; nobody will import that again.
+            await asyncio.to_thread(shutil.rmtree, self._folder.path / EMITTED, ignore_errors=True)
 
     async def _take(self, heap_mib: int) -> DenoProcess:
         while heap_mib == self._heap_mib and self._ready:
@@ -361,7 +369,7 @@ class DenoPool:
     async def _make(self, heap_mib: int) -> DenoProcess:
         if self._folder is None:
             raise EngineUnavailable("The isolate engine is closed.")
-        process = DenoProcess(self._deno, self._harness, Path(self._folder.name), heap_mib=heap_mib)
+        process = DenoProcess(self._deno, self._harness, self._folder.path, heap_mib=heap_mib)
         try:
             await process.start()
         except asyncio.CancelledError:

@@ -113,11 +113,34 @@ CASES = [
         ids=("L7", "attack:31"),
         typescript=ts(
             "const seen: string[] = [];\n"
-            'for (const url of ["http://169.254.169.254/", "http://127.0.0.1:1/", "https://example.com/"]) {\n'
+            'for (const url of ["http://169.254.169.254/", "http://127.0.0.1:1/", "https://example.com/", "file:///etc/passwd"]) {\n'
             '  try { await fetch(url, { signal: AbortSignal.timeout(3000) }); seen.push("open"); } catch { seen.push("blocked"); }\n'
             "}\nreturn seen;"
         ),
-        value=["blocked"] * 3,
+        value=["blocked"] * 4,
+    ),
+    Case(
+        name="no_sockets_at_all",
+        ids=("L7", "attack:31"),
+        unless=FULL,
+        python=py(
+            "seen = []\n"
+            "try:\n    import socket\n    seen.append('socket')\nexcept ImportError:\n    pass\n"
+            "try:\n    import urllib.request\n    seen.append('urllib')\nexcept ImportError:\n    pass\n"
+            "try:\n    open('/etc/passwd').read()\n    seen.append('files')\nexcept Exception:\n    pass\n"
+            "return seen"
+        ),
+        value=[],
+    ),
+    Case(
+        name="native_code_that_nobody_needs",
+        ids=("L7",),
+        unless=frozenset({"files"}),
+        typescript=ts(
+            "const names = Object.getOwnPropertyNames(globalThis);\n"
+            "return names.filter((n) => /gpu|image|canvas|worker|storage|navigator|socket|fetch|prompt/i.test(n));"
+        ),
+        value=[],
     ),
     Case(
         name="sockets",
