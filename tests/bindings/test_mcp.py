@@ -101,6 +101,32 @@ async def test_media_is_refused_unless_the_row_takes_it(sender):
     assert (part["type"], part["data"], part["mimeType"]) == ("image", "AAEC", "image/png")
 
 
+async def test_text_inside_resources_and_links_counts_as_text(sender):
+    assert await call(sender, tool("resource")) == "inside\nx:2"
+
+
+async def test_an_unknown_tool_is_the_server_s_refusal(sender):
+    with pytest.raises(UpstreamError, match="no tool nothing") as caught:
+        await call(sender, tool("nothing", effect="write"))
+    assert type(caught.value) is UpstreamError
+    assert caught.value.status == -32602
+
+
+async def test_an_answer_that_breaks_the_protocol_may_have_been_applied(sender):
+    with pytest.raises(OutcomeUnknown, match="breaks the protocol"):
+        await call(sender, tool("nonsense", effect="write"))
+    with pytest.raises(UpstreamError, match="breaks the protocol") as caught:
+        await call(sender, tool("nonsense"))
+    assert type(caught.value) is UpstreamError
+    assert await call(sender, tool("parts")) == "first\nsecond"
+
+
+async def test_a_server_that_prints_before_it_speaks_is_understood(tmp_path):
+    sender = wild(tmp_path, args=["--chatty"])
+    assert await call(sender, tool("parts")) == "first\nsecond"
+    await sender.close()
+
+
 async def test_an_answer_larger_than_the_run_may_receive_is_an_error(sender):
     with pytest.raises(ResponseTooLarge):
         await call(sender, tool("long"), {"n": 5000}, max_response_bytes=4000)

@@ -1,32 +1,43 @@
 """
 An MCP server for tests: answers well, badly, late or never. Run as a process of its own.
 
-The tool's name says how it answers. ``die`` ends the process in mid call, after it
-has written the file it is given, as a write that was applied but never confirmed.
+It speaks the protocol itself, without the SDK: that starts in a moment, and it can
+break the protocol. The tool's name says how it answers. ``die`` ends the process in
+mid call, after it has written the file it is given: a write that was applied but
+never confirmed.
 """
 
-import asyncio
 import json
 import os
 import sys
+import threading
+import time
 from pathlib import Path
 
-from mcp import types
-from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
+NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+TOOLS = [
+    {"name": "pid", "description": "Process id.", "inputSchema": {"type": "object"}},
+    {"name": "mismatch", "inputSchema": {"type": "object"}, "outputSchema": NUMBER},
+]
+
+writing = threading.Lock()
+roots = threading.Event()
+told = []
+
+
+def send(**message):
+    with writing:
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        sys.stdout.flush()
 
 
 def text(*parts, error=False, structured=None):
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=part) for part in parts],
-        is_error=error,
-        structured_content=structured,
-    )
+    result = {"content": [{"type": "text", "text": part} for part in parts], "isError": error}
+    return result if structured is None else {**result, "structuredContent": structured}
 
 
-async def answer(context, params):
-    args = params.arguments or {}
-    match params.name:
+def answer(name, args):
+    match name:
         case "pid":
             return text(str(os.getpid()))
         case "environment":
@@ -44,41 +55,62 @@ async def answer(context, params):
         case "fails":
             return text("no such", "record", error=True)
         case "image":
-            return types.CallToolResult(
-                content=[types.ImageContent(type="image", data="AAEC", mime_type="image/png")]
-            )
+            return {"content": [{"type": "image", "data": "AAEC", "mimeType": "image/png"}]}
+        case "resource":
+            inside = {"uri": "x:1", "mimeType": "text/plain", "text": "inside"}
+            link = {"type": "resource_link", "uri": "x:2", "name": "two"}
+            return {"content": [{"type": "resource", "resource": inside}, link]}
         case "long":
             return text("x" * int(args["n"]))
+        case "nonsense":
+            return {"content": "no list"}
         case "sleep":
-            await asyncio.sleep(args["s"])
+            time.sleep(args["s"])
             return text("awake")
         case "die":
             if args.get("file"):
                 Path(args["file"]).write_text("applied")
             os._exit(3)
         case "roots":
-            found = await context.session.list_roots()
-            return text(json.dumps([str(root.uri) for root in found.roots]))
-    raise ValueError(params.name)
+            send(id="roots", method="roots/list")
+            roots.wait(10)
+            return text(json.dumps(told))
+    return None
 
 
-async def listing(context, params):
-    schema = {"type": "object"}
-    number = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-    return types.ListToolsResult(
-        tools=[
-            types.Tool(name="pid", description="Process id.", input_schema=schema),
-            types.Tool(name="mismatch", input_schema=schema, output_schema=number),
-        ]
-    )
+def call(number, params):
+    result = answer(params["name"], params.get("arguments") or {})
+    if result is None:
+        send(id=number, error={"code": -32602, "message": f"no tool {params['name']}"})
+    else:
+        send(id=number, result=result)
 
 
-async def main():
-    if "--refuse" in sys.argv:
-        sys.exit("this server has a bad day")
-    server = Server("wild", on_call_tool=answer, on_list_tools=listing)
-    async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+def handle(message):
+    match message:
+        case {"id": number, "method": "initialize", "params": params}:
+            about = {"name": "wild", "version": "1"}
+            version = params["protocolVersion"]
+            capable = {"tools": {}}
+            send(
+                id=number,
+                result={"protocolVersion": version, "capabilities": capable, "serverInfo": about},
+            )
+        case {"id": number, "method": "tools/list"}:
+            send(id=number, result={"tools": TOOLS})
+        case {"id": number, "method": "tools/call", "params": params}:
+            threading.Thread(target=call, args=(number, params), daemon=True).start()
+        case {"id": "roots", "result": {"roots": found}}:
+            told.extend(root["uri"] for root in found)
+            roots.set()
+        case {"id": number, "method": method}:
+            send(id=number, error={"code": -32601, "message": f"no method {method}"})
 
 
-asyncio.run(main())
+if "--refuse" in sys.argv:
+    sys.exit("this server has a bad day")
+if "--chatty" in sys.argv:
+    print("Welcome to the wild server!", flush=True)
+for line in sys.stdin:
+    handle(json.loads(line))
+os._exit(0)

@@ -95,6 +95,35 @@ class Start:
     cwd: Path
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """
+    What a server said to one call.
+
+    Args:
+        content: Its parts, as JSON.
+        structured: Its structured content, or None.
+        is_error: It marks the answer as an error.
+    """
+
+    content: list[dict[str, Any]]
+    structured: Any = None
+    is_error: bool = False
+
+
+class ServerGone(Exception):
+    """The connection to a server ended before it answered."""
+
+
+class ServerRefused(Exception):
+    """A server answered with a protocol error: *code* and *message* are its own."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
 def load_servers(file: Path, settings: Mapping[str, Any]) -> dict[str, Server]:
     """
     The servers that calls may use, by name.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import tempfile
 import warnings
 from collections.abc import AsyncIterable, Mapping, Sequence
@@ -23,9 +24,13 @@ from mcp import ClientSession, MCPError, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 from mcp.shared.message import SessionMessage
 
-from codemode.bindings._servers import Start
+from codemode.bindings._servers import Answer, ServerGone, ServerRefused, Start
 from codemode.core.tool import JsonValue
 from codemode.errors import UpstreamError
+
+# The SDK logs lines it cannot read, whole and with a traceback: they may hold secrets.
+logging.getLogger("mcp.client.stdio").propagate = False
+logging.getLogger("mcp.client.stdio").addHandler(logging.NullHandler())
 
 CLOSE_S = 10.0
 SHOWN_STDERR_BYTES = 2_000
@@ -79,32 +84,40 @@ class Session:
             await self.close()
             raise
 
-    async def call(
-        self, tool: str, arguments: Mapping[str, JsonValue], timeout_s: float
-    ) -> types.CallToolResult:
+    async def call(self, tool: str, arguments: Mapping[str, JsonValue], timeout_s: float) -> Answer:
         """
         Raises:
-            MCPError: The server refused, or its connection ended (`Session.closed`).
+            ServerGone: Its connection ended; the session is `closed`.
+            ServerRefused: It answered with a protocol error.
             TimeoutError: It did not answer in time; the session lives on.
+            ValueError: Its answer breaks the protocol.
         """
         session = self._session
         if session is None or self.closed:
-            raise MCPError(types.CONNECTION_CLOSED, "the server is not running")
+            raise ServerGone("the server is not running")
         request = types.CallToolRequest(
             params=types.CallToolRequestParams(name=tool, arguments=dict(arguments))
         )
         self._n_in_flight += 1
         try:
             async with asyncio.timeout(timeout_s):
-                return await session.send_request(request, types.CallToolResult)
+                # Not call_tool: it fails an answer that does not fit its output schema.
+                result = await session.send_request(request, types.CallToolResult)
         except MCPError as error:
-            if error.code == types.CONNECTION_CLOSED:
+            if error.code == types.CONNECTION_CLOSED or self.closed:
                 self.closed = True
                 self._stop.set()
-            raise
+                raise ServerGone(error.message) from None
+            raise ServerRefused(error.code, error.message) from None
         finally:
             self._n_in_flight -= 1
             self._used_s = asyncio.get_running_loop().time()
+        dumped = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return Answer(
+            content=dumped.get("content", []),
+            structured=result.structured_content,
+            is_error=bool(result.is_error),
+        )
 
     async def close(self) -> None:
         """End the process and wait for it, at most `CLOSE_S` seconds. Idempotent."""

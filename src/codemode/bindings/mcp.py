@@ -13,21 +13,22 @@ import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any
-
-from mcp import MCPError, types
+from typing import TYPE_CHECKING, Any
 
 from codemode.bindings import SenderSettings
 from codemode.bindings._command import refuse_unknown
 from codemode.bindings._servers import (
+    Answer,
     Server,
+    ServerGone,
+    ServerRefused,
     load_servers,
     resolve,
     shipped_servers,
     user_folder,
 )
-from codemode.bindings._session import Session
 from codemode.core.call import McpRequest, Request, Response, SendContext
 from codemode.core.tool import JsonValue, Schema, Tool
 from codemode.errors import (
@@ -37,6 +38,9 @@ from codemode.errors import (
     UpstreamError,
     UpstreamTimeout,
 )
+
+if TYPE_CHECKING:
+    from codemode.bindings._session import Session
 
 RUN_IDLE_S = 60.0
 """A per-run server is closed after so long without a call."""
@@ -162,18 +166,18 @@ class McpSender:
         session = await self._session(request, context)
         left_s = deadline_s - asyncio.get_running_loop().time()
         try:
-            result = await session.call(request.tool, request.arguments, max(left_s, 0.001))
+            answer = await session.call(request.tool, request.arguments, max(left_s, 0.001))
         except TimeoutError:
             raise _lost(request, f"did not answer within {context.timeout_s:g} s") from None
-        except MCPError as error:
-            if session.closed:
-                raise _lost(request, "ended in mid call") from None
+        except ServerGone:
+            raise _lost(request, "ended in mid call") from None
+        except ServerRefused as error:
             raise UpstreamError(f"{request.tool}: {error.message}", status=error.code) from None
         except Exception as error:  # an answer that breaks the protocol: it may have acted
             raise _lost(
                 request, f"gave an answer that breaks the protocol ({type(error).__name__})"
             ) from None
-        return _response(request, result, context.max_response_bytes)
+        return _response(request, answer, context.max_response_bytes)
 
     async def end_run(self, run_id: str) -> None:
         """Close the servers that were started for one run."""
@@ -212,8 +216,10 @@ class McpSender:
             ) from None
 
     async def _open(self, server: Server, run_id: str) -> Session:
+        # The SDK takes seconds to import: not before a server is called, and not on the loop.
+        sessions = await asyncio.to_thread(import_module, "codemode.bindings._session")
         start = await resolve(server, data=self._state / server.name, cache=self._cache)
-        session = Session(
+        session: Session = sessions.Session(
             server.name, start, roots=server.roots, idle_s=RUN_IDLE_S if run_id else None
         )
         await session.open(server.start_timeout_s)
@@ -229,7 +235,7 @@ class McpSender:
             if not task.done():
                 task.cancel()
         for opened in await asyncio.gather(*tasks, return_exceptions=True):
-            if isinstance(opened, Session):
+            if not isinstance(opened, BaseException):
                 await opened.close()
 
 
@@ -248,18 +254,17 @@ def _lost(request: McpRequest, what: str) -> UpstreamError:
     return UpstreamError(message, retryable=True)
 
 
-def _response(request: McpRequest, result: types.CallToolResult, max_bytes: int) -> Response:
-    dumped = result.model_dump(mode="json", by_alias=True, exclude_none=True)
-    value: dict[str, JsonValue] = {"content": dumped.get("content", [])}
-    if result.structured_content is not None:
-        value["structured"] = result.structured_content
+def _response(request: McpRequest, answer: Answer, max_bytes: int) -> Response:
+    value: dict[str, JsonValue] = {"content": answer.content}
+    if answer.structured is not None:
+        value["structured"] = answer.structured
     body = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
     if len(body) > max_bytes:
         raise ResponseTooLarge(
             f"{request.tool} answered with {len(body)} bytes; the run may receive {max_bytes}.",
             hint="Ask for less.",
         )
-    return Response(value=value, body=body, is_error=bool(result.is_error))
+    return Response(value=value, body=body, is_error=answer.is_error)
 
 
 BINDING = McpBinding()
