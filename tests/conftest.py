@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for id in ids:
             item.user_properties.append(("case", id))
         params = getattr(getattr(item, "callspec", None), "params", {})
-        if "engine" in params and "language" in params:
+        if isinstance(params.get("engine"), tuple) and "language" in params:
             engine = "-".join(part for part in params["engine"] if part)
             item.user_properties.append(("engine", f"{engine} {params['language']}"))
 
