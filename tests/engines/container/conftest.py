@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from functools import cache
 
 import docker
 import pytest
@@ -12,14 +13,20 @@ import pytest_asyncio
 from codemode.core.run import Limits
 from codemode.errors import EngineUnavailable
 from codemode.sandbox.container import ContainerEngine
-from codemode.sandbox.image import default_name
+from codemode.sandbox.image import build_image, default_name
 
 RUNTIMES = ("runc", "runsc")
 SECRET = "seeded-secret-0815"
 
 
+@cache
 def available_image() -> str:
-    """The full image of this version, or the base one: these tests need no programs."""
+    """
+    The full image of this version, or the base one: these tests need no programs.
+
+    The base image is built if neither is there, which takes seconds once its
+    layers are known and a minute or two before that.
+    """
     client = docker.APIClient(version="auto", timeout=10)
     try:
         names = {tag for image in client.images() for tag in image.get("RepoTags") or ()}
@@ -28,7 +35,7 @@ def available_image() -> str:
     for target in ("full", "base"):
         if default_name(target) in names:
             return default_name(target)
-    return default_name()
+    return build_image(target="base").name
 
 
 async def started(runtime: str, **settings: object) -> ContainerEngine:
@@ -43,16 +50,21 @@ async def started(runtime: str, **settings: object) -> ContainerEngine:
     return engine
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module", params=RUNTIMES)
+@pytest_asyncio.fixture(
+    loop_scope="module",
+    scope="module",
+    params=[("container", runtime) for runtime in RUNTIMES],
+    ids=RUNTIMES,
+)
 async def engine(request: pytest.FixtureRequest) -> AsyncIterator[ContainerEngine]:
     os.environ["CODEMODE_TEST_SEEDED"] = SECRET
-    made = await started(request.param, pool_size=1)
+    made = await started(request.param[1], pool_size=1)
     yield made
     await made.close()
 
 
 @pytest.fixture
-def client() -> docker.APIClient:
+def client() -> Iterator[docker.APIClient]:
     made = docker.APIClient(version="auto", timeout=30)
     yield made
     made.close()

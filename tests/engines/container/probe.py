@@ -1,3 +1,4 @@
+# ruff: noqa
 """
 Runs inside a sandbox and tries what is denied. The test appends ``return main()``.
 
