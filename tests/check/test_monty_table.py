@@ -142,3 +142,9 @@ async def test_the_builtins_are_missing(pool: pydantic_monty.AsyncMonty):
     for name in sorted(monty.BUILTINS):
         assert await run(pool, f"x = {name}\n1") != "", name
         assert needs_container(f"x = {name}\nx") or name in ("globals", "vars", "compile")
+
+
+async def test_files_are_denied(pool: pydantic_monty.AsyncMonty):
+    for name in sorted(monty.DENIED):
+        assert "Permission" in await run(pool, f"{name}('a.txt')")
+        assert needs_container(f"{name}('a.txt')")

@@ -15,7 +15,7 @@ from codemode.core.gate import neutralised
 from codemode.core.run import Diagnostic, Language
 from codemode.core.script import Script
 from codemode.core.script_python import is_top_level
-from codemode.core.syntax import Source, at
+from codemode.core.syntax import at, read
 
 PYTHON_VERSION = "3.13"
 """Of the container's CPython; Monty reads the same grammar."""
@@ -130,7 +130,7 @@ def _is_allowed(script: Script, item: Mapping[str, Any]) -> bool:
     """Whether ty refuses at the script's own level what the harness allows there."""
     if item.get("code") != "invalid-syntax" or not _TOP_LEVEL.match(str(item["message"])):
         return False
-    source = Source(script.runnable, "python")
+    source = read(script.runnable, "python")
     start = item["range"]["start"]
     line = script.runnable.split("\n")[start["line"]]
     offset = at(script.runnable, start["line"] + 1, utf16_offset(line, int(start["character"])) + 1)

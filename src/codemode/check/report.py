@@ -23,6 +23,13 @@ _SYNTAX = re.compile(r"TS1\d{3}|TS17\d{3}|invalid-syntax")
 _PROMISE = re.compile(r"Promise<|CoroutineType\[|unused-awaitable")
 _MISSING_MODULE = {"TS2307", "TS2792", "TS2591", "TS2580", "import-not-found", "unresolved-import"}
 _ATTRIBUTE = re.compile(r"type `(\w+)` has no attribute `(\w+)`")
+_MODULE = re.compile(r"<module 'tools|typeof import\(\"tools\"\)")
+_TOOLSET = re.compile(r"`tools\.(\w+)`")
+_NOT_A_TOOL = {
+    "not-subscriptable": 'Toolsets and tools are names, not keys: tools.github, not ["github"].',
+    "not-callable": "A toolset is no tool: call one of its tools.",
+    "TS2349": "A toolset is no tool: call one of its tools.",
+}
 _NETWORK = "scripts have no network. Call a tool instead."
 _HOST = "scripts see nothing of the host. Use a tool, or the run's `input`."
 _ABSENT = {
@@ -142,6 +149,13 @@ def _explained(
     if one.code in _UNKNOWN_NAME | _UNKNOWN_IMPORT:
         return _unknown_name(script, one, offset, names)
     one = _dictionary(one, stubs)
+    if _MODULE.search(one.message) and one.code in _NOT_A_TOOL:
+        message = f"{one.message}. {_NOT_A_TOOL[one.code]}"
+        return replace(one, message=message.replace("..", "."))
+    if one.code in _MISSING_MODULE and (inside := _TOOLSET.search(one.message)):
+        near = nearest(inside[1], names.toolsets)
+        message = f"There is no toolset {inside[1]}." + _nearest(near) + f" {_search(script)}"
+        return replace(one, message=message, suggestions=tuple(near))
     if one.code == "no-await" and one.tool is not None:
         path = next(use.path for use in usage.uses if names.id_of(use.path) == one.tool)
         found = names.find(path)
@@ -150,7 +164,8 @@ def _explained(
     tool = names.find(use.path) if use else None
     if use is None or tool is None:
         if use is not None and use.path in HOST_CALLS:
-            return replace(one, tool=HOST_CALLS[use.path])
+            message = one.message + _CALLING.get(one.code, "")
+            return replace(one, message=message, tool=HOST_CALLS[use.path])
         return one
     suggestions = one.suggestions
     if one.code in _UNKNOWN_ARGUMENT and not suggestions:
@@ -174,9 +189,15 @@ def _unknown_tool(script: Script, one: Diagnostic, path: str, names: ToolNames) 
     near = [f"{toolset}.{found}" for found in nearest(name, inside, cutoff=0.5)]
     near += [found for found in nearest(path, names.paths) if found not in near]
     message = f"There is no tool {path}."
-    if near:
-        message += f" Nearest: {', '.join(near[:3])}."
+    if toolset not in names.by_toolset:
+        message = f"There is no toolset {toolset}."
+        near = nearest(toolset, names.toolsets)
+    message += _nearest(near[:3])
     return replace(one, message=f"{message} {_search(script)}", suggestions=tuple(near[:3]))
+
+
+def _nearest(near: list[str]) -> str:
+    return f" Nearest: {', '.join(near)}." if near else ""
 
 
 def _search(script: Script) -> str:
@@ -189,6 +210,8 @@ def _unknown_name(script: Script, one: Diagnostic, offset: int, names: ToolNames
     word = _NAME.match(script.runnable, offset)
     name = word[0] if word else ""
     known = [*names.toolsets, *HOST_FUNCTIONS]
+    if (inside := _TOOLSET.search(one.message)) and inside[1] in names.by_toolset:
+        return _unknown_tool(script, one, f"{inside[1]}.{name}", names)
     near = nearest(name, known, cutoff=0.65) if name else []
     message = one.message if one.message.endswith((".", "?")) else one.message + "."
     if name in _ABSENT:

@@ -112,7 +112,7 @@ class TypeScriptChecker:
     def _diagnostic(self, script: Script, item: Mapping[str, Any]) -> Diagnostic:
         number = int(item.get("code") or 0)
         line, column, end_line, end_column = submitted_range(script, item["range"])
-        message = _INTERNAL_PATH.sub(r"\1", str(item["message"]))
+        message = _INTERNAL_PATH.sub(r"\1", re.sub(r"\n\s*", " ", str(item["message"])))
         if _PROMISE.search(message):
             message += " Did you forget `await`?"
         message = _REWORDED.get(number, message)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from codemode.core import awaits_python, awaits_typescript, gate_python, gate_typescript
 from codemode.core.run import Diagnostic
 from codemode.core.script import Script
-from codemode.core.syntax import Source, blank
+from codemode.core.syntax import Source, blank, read
 from codemode.core.usage import Finding, ToolNames, Usage
 
 _SUPPRESSION = re.compile(
@@ -29,7 +29,7 @@ def neutralised(script: Script) -> str:
     A checker takes orders from comments, in more spellings than anyone lists. What
     still looks like one (a text that two parsers read differently) is defaced too.
     """
-    source = Source(script.runnable, script.language)
+    source = read(script.runnable, script.language)
     pieces: list[str] = []
     done = 0
     for node in source.walk():

@@ -26,6 +26,7 @@ CONTAINER_MODULES = frozenset(
 ) - frozenset(_NOT_IN_IMAGE)
 """Modules that scripts may import in the container: the standard library."""
 
+_LACKING = monty.BUILTINS | monty.DENIED
 _STEERING = {
     "TYPE_CHECKING": "hides code from the check",
     "no_type_check": "switches the check off",
@@ -47,7 +48,7 @@ def refusals(source: Source, names: ToolNames, *, in_monty: bool) -> list[Findin
             if name in _STEERING:
                 message = f"{name} cannot be used: it {_STEERING[name]}."
                 found.append(Finding(node, "no-steering", message))
-            elif in_monty and name in monty.BUILTINS and name not in declared and reads(node):
+            elif in_monty and name in _LACKING and name not in declared and reads(node):
                 found.append(_container(node, f"The builtin `{name}`"))
         if in_monty:
             found += _attribute(source, node, modules)

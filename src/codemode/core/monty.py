@@ -72,3 +72,6 @@ BUILTINS = frozenset(
     "issubclass memoryview quit staticmethod super vars".split()
 )
 """Builtins that Monty does not have. (``input`` is there: the run's own.)"""
+
+DENIED = frozenset({"open"})
+"""Builtins that Monty has and that are always refused there: isolate has no files."""

@@ -13,14 +13,14 @@ from codemode.core import usage_python, usage_typescript
 from codemode.core.literal import NotLiteral, python_value, typescript_key, typescript_value
 from codemode.core.run import Preview, PreviewCall
 from codemode.core.script import Script
-from codemode.core.syntax import Source
+from codemode.core.syntax import Source, read
 from codemode.core.tool import JsonValue
 from codemode.core.usage import ToolNames, Usage, Use
 
 
 def find_uses(script: Script, names: ToolNames, source: Source | None = None) -> Usage:
     """Where *script*'s runnable form names tools. *source*: that form, parsed already."""
-    source = source or Source(script.runnable, script.language)
+    source = source or read(script.runnable, script.language)
     if script.language == "python":
         return usage_python.find_uses(source, names)
     return usage_typescript.find_uses(source, names)

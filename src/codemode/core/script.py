@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from codemode.core import script_python, script_typescript
 from codemode.core.run import Diagnostic, Language
 from codemode.core.submitted import choose_block, detect_language, outside
-from codemode.core.syntax import Mapped, Source, at, line_column, origin
+from codemode.core.syntax import Mapped, Source, at, line_column, origin, read
 
 __all__ = ["MAX_SCRIPT_CHARS", "Script", "detect_language", "normalise"]
 
@@ -85,7 +85,7 @@ def normalise(text: str, language: Language | None, *, toolsets: Collection[str]
         return _refused(text, language, "too-long", message)
     block = choose_block(text, language) if "```" in text or "~~~" in text else None
     clean = Mapped.whole(text).edit(outside(text, block))
-    source = Source(clean.text, language)
+    source = read(clean.text, language)
     if source.is_too_deep():
         return _refused(text, language, "too-deep", "The script is nested too deeply to be read.")
     if language == "typescript":

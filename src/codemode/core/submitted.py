@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from codemode.core.run import Language
-from codemode.core.syntax import Edit, Source
+from codemode.core.syntax import Edit, read
 
 LABELS: dict[str, Language] = {
     **dict.fromkeys(
@@ -90,7 +90,7 @@ def _is_inside_text(text: str, block: Block, language: Language | None) -> bool:
     offset = sum(len(line) + 1 for line in lines[: block.first - 1]) + len(block.indent)
     languages: tuple[Language, ...] = (language,) if language else ("python", "typescript")
     for candidate in languages:
-        source = Source(text, candidate)
+        source = read(text, candidate)
         node = source.root.descendant_for_byte_range(
             *(2 * (len(text[:offset].encode("utf-8", "replace")),))
         )
@@ -172,7 +172,7 @@ _TYPESCRIPT = re.compile(r"\b(const|let|var|function|interface)\s|=>|;\s*$|//", 
 
 def _error_bytes(text: str, language: Language) -> int:
     """How much of the text does not parse, plus one for each missing token."""
-    source = Source(text, language)
+    source = read(text, language)
     if not source.root.has_error:
         return 0
     total = 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import tree_sitter_python
 import tree_sitter_typescript
@@ -33,10 +33,11 @@ def _grammar(language: Language) -> Grammar:
 class Source:
     """A text and its tree. Offsets of this class count code points."""
 
-    __slots__ = ("_starts", "_wide", "text", "tree")
+    __slots__ = ("_all", "_starts", "_wide", "text", "tree")
 
     def __init__(self, text: str, language: Language) -> None:
         self.text = text
+        self._all: list[Node] | None = None
         data = text.encode("utf-8", "replace")
         self.tree: Tree = Parser(_grammar(language)).parse(data)
         # Byte offset at which each code point starts; only where the two differ.
@@ -68,12 +69,12 @@ class Source:
         return "" if node is None else self.text[self.start(node) : self.end(node)]
 
     def walk(self, node: Node | None = None) -> Iterator[Node]:
-        """*node* and everything below it, in order of appearance, without recursion."""
-        stack = [node or self.root]
-        while stack:
-            current = stack.pop()
-            yield current
-            stack.extend(reversed(current.children))
+        """*node* (or all) and everything below it, in order of appearance, without recursion."""
+        if node is not None:
+            return _walk(node)
+        if self._all is None:
+            self._all = list(_walk(self.root))
+        return iter(self._all)
 
     def first_error(self) -> Node | None:
         """The first node that did not parse, or None."""
@@ -90,6 +91,20 @@ class Source:
                 return True
             stack.extend((child, depth + 1) for child in node.children)
         return False
+
+
+def _walk(node: Node) -> Iterator[Node]:
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(current.children))
+
+
+@lru_cache(maxsize=16)
+def read(text: str, language: Language) -> Source:
+    """The source of *text*, kept for the next step of the same check."""
+    return Source(text, language)
 
 
 def same(left: Node | None, right: Node | None) -> bool:

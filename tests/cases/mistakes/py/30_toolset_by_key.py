@@ -1,0 +1,3 @@
+import tools
+
+return await tools["github"].issues_list(owner="octo", repo="hello")
