@@ -15,6 +15,7 @@ from codemode.core.call import Response, SendContext
 from codemode.core.run import CommandResult
 from codemode.core.tool import Binding, Tool, Toolset
 from codemode.errors import (
+    BadAnswer,
     BadArguments,
     InvalidRow,
     NeedsContainer,
@@ -213,9 +214,9 @@ def test_output_is_parsed_as_the_row_says():
     assert read(tool(parse="json"), b'{"a": 18014398509481985}') == {"a": 18014398509481985}
     assert read(tool(parse="json", empty=[]), b" \n") == []
     assert read(tool(parse="jc:kv"), b"Pages: 3\n") == {"Pages": "3"}
-    with pytest.raises(UpstreamError, match=r"did not print JSON.*oops"):
+    with pytest.raises(BadAnswer, match=r"did not print JSON.*oops"):
         read(tool(parse="json"), b"oops")
-    with pytest.raises(UpstreamError, match="no-such-parser"):
+    with pytest.raises(BadAnswer, match="no-such-parser"):
         read(tool(parse="jc:no-such-parser"), b"x")
 
 
@@ -229,7 +230,7 @@ def test_exit_codes_that_are_no_answer_carry_the_reason():
 def test_files_made_are_the_answer():
     one = tool(outputs=["file"])
     assert read(one, value=[["out.txt"]]) == "out.txt"
-    with pytest.raises(UpstreamError, match="did not make file"):
+    with pytest.raises(BadAnswer, match="did not make file"):
         read(one, value=[[]])
     many = tool(outputs=[{"glob": "{file}*"}])
     assert read(many, value=[["out.txt1", "out.txt2"]]) == ["out.txt1", "out.txt2"]

@@ -16,6 +16,7 @@ from codemode.bindings.mcp import BINDING, McpSender
 from codemode.core.call import McpRequest, SendContext
 from codemode.core.tool import Binding, Tool, Toolset
 from codemode.errors import (
+    BadAnswer,
     ConfigError,
     OutcomeUnknown,
     ResponseTooLarge,
@@ -83,7 +84,7 @@ async def test_an_answer_beside_its_output_schema_is_given_all_the_same(sender):
 async def test_text_is_read_as_json_only_where_the_row_promises_a_value(sender):
     assert await call(sender, tool("json", returns={"type": "object"})) == {"n": 1}
     assert await call(sender, tool("json", returns={"type": "string"})) == '{"n": 1}'
-    with pytest.raises(UpstreamError, match="should answer with JSON"):
+    with pytest.raises(BadAnswer, match="should answer with JSON"):
         await call(sender, tool("parts", returns={"type": "object"}))
 
 
@@ -94,7 +95,7 @@ async def test_an_error_answer_raises_with_its_whole_text(sender):
 
 
 async def test_media_is_refused_unless_the_row_takes_it(sender):
-    with pytest.raises(UpstreamError, match="image") as caught:
+    with pytest.raises(BadAnswer, match="image") as caught:
         await call(sender, tool("image"))
     assert "base64" in caught.value.hint
     (part,) = await call(sender, tool("image", media="base64"))

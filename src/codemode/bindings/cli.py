@@ -38,7 +38,7 @@ from codemode.bindings._command import (
 from codemode.core.call import CommandRequest, Request, Response
 from codemode.core.run import Command
 from codemode.core.tool import JsonValue, Schema, Tool
-from codemode.errors import BadArguments, InvalidRow, UpstreamError
+from codemode.errors import BadAnswer, BadArguments, InvalidRow, UpstreamError
 
 FIELDS = frozenset(
     {"binary", "argv", "stdin", "exit_ok", "parse", "outputs", "env", "empty", "timeout_s"}
@@ -184,8 +184,8 @@ class CliBinding:
         The parsed output, or where *parse* is "" the paths of the files made.
 
         Raises:
-            UpstreamError: On another exit code, output that is not what the row
-                says, or a file that is not there.
+            UpstreamError: On another exit code.
+            BadAnswer: If the output is not what the row says, or a file is not there.
         """
         spec: CliSpec = tool.binding.spec
         program = spec.binaries[0]
@@ -203,7 +203,7 @@ class CliBinding:
             elif found:
                 made[output.arg] = found[0]
             else:
-                raise UpstreamError(
+                raise BadAnswer(
                     f"{program} ended well but did not make {output.arg}. {short(response.detail)}"
                 )
         if spec.parse:
@@ -354,7 +354,7 @@ def _parsed(spec: CliSpec, response: Response) -> JsonValue:
         try:
             return json.loads(text)
         except ValueError as error:
-            raise UpstreamError(
+            raise BadAnswer(
                 f"{program} did not print JSON: {error}. It printed {text[:200]!r}."
             ) from None
     return _jc(spec.parse.removeprefix("jc:"), text, program)
@@ -366,7 +366,7 @@ def _jc(parser: str, text: str, program: str) -> JsonValue:
     try:
         return jc.parse(parser, text, quiet=True)
     except Exception as error:  # jc raises whatever its parser tripped over
-        raise UpstreamError(
+        raise BadAnswer(
             f"jc's parser {parser!r} could not read what {program} printed: {error}"
         ) from None
 

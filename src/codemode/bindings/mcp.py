@@ -32,6 +32,7 @@ from codemode.bindings._servers import (
 from codemode.core.call import McpRequest, Request, Response, SendContext
 from codemode.core.tool import JsonValue, Schema, Tool
 from codemode.errors import (
+    BadAnswer,
     InvalidRow,
     OutcomeUnknown,
     ResponseTooLarge,
@@ -92,8 +93,9 @@ class McpBinding:
     def read(self, tool: Tool, request: Request, response: Response) -> JsonValue:
         """
         Raises:
-            UpstreamError: If the server marked its answer as an error, or it holds
-                media that the row does not take, or text that is not the JSON promised.
+            UpstreamError: If the server marked its answer as an error.
+            BadAnswer: If it holds media that the row does not take, or text that is
+                not the JSON promised.
         """
         spec: McpSpec = tool.binding.spec
         answer = response.value if isinstance(response.value, Mapping) else {}
@@ -108,7 +110,7 @@ class McpBinding:
             return parts
         if media:
             kinds = ", ".join(sorted({str(part.get("type")) for part in media}))
-            raise UpstreamError(
+            raise BadAnswer(
                 f"{spec.tool} answered with {kinds}, which this row does not take.",
                 hint='The row needs "media": "base64" in its binding.',
             )
@@ -117,7 +119,7 @@ class McpBinding:
         try:
             return json.loads(text)
         except ValueError as error:
-            raise UpstreamError(
+            raise BadAnswer(
                 f"{spec.tool} should answer with JSON and did not: {error}. It said {text[:200]!r}."
             ) from None
 
