@@ -121,6 +121,34 @@ async def test_killing_the_process_in_mid_call_is_engine_lost(engine: IsolateEng
 
 
 @linux
+@pytest.mark.case("attack:87")
+async def test_a_process_that_died_while_idle_serves_nobody(engine: IsolateEngine) -> None:
+    assert engine._deno is not None
+    idle = engine._deno._ready[0]
+    os.kill(idle.pid, signal.SIGKILL)  # nobody here has noticed yet
+    assert idle.alive
+
+    outcome = await engine.run(job(ECHO), Answers())
+
+    assert outcome.value == {"n": 1}
+
+
+@linux
+@pytest.mark.case("attack:85")
+async def test_runs_at_once_never_share_a_process(engine: IsolateEngine) -> None:
+    assert engine._deno is not None
+    everyone = [Answers() for _ in range(3)]
+    tasks = [asyncio.create_task(engine.run(job(WAIT), answers)) for answers in everyone]
+    async with asyncio.timeout(60):
+        for answers in everyone:
+            await answers.waiting.wait()
+
+    assert len({process.pid for process in engine._deno._taken}) == 3
+    for task in tasks:
+        task.cancel()
+
+
+@linux
 @pytest.mark.case("L17")
 async def test_a_wedged_process_is_ended_at_the_deadline(engine: IsolateEngine) -> None:
     answers = Answers()

@@ -87,6 +87,8 @@ class DenoProcess:
     Args:
         heap_mib: V8's heap; what the process may use is `RUNTIME_MIB` more.
         folder: Working and cache folder; empty of anything of the host's.
+
+    ``silent`` says that it has sent nothing since it was given its job.
     """
 
     def __init__(self, deno: str, harness: Path, folder: Path, *, heap_mib: int) -> None:
@@ -100,6 +102,7 @@ class DenoProcess:
         self._stderr = bytearray()
         self._errors: asyncio.Task[None] | None = None
         self._over_memory = False
+        self.silent = True
         self._idle_cpu_s = 0.0
         self._usage = Usage()
 
@@ -160,6 +163,7 @@ class DenoProcess:
 
     async def run(self, job: Job, calls: Calls, logs: Logs) -> Outcome:
         """Give it *job* and follow it to its end. Never raises for what a script can do."""
+        self.silent = True
         self._limit_cpu(job.limits.cpu_s)
         self._channel.max_frame_bytes = MAX_CALL_BYTES + job.limits.max_result_bytes
         watch = asyncio.create_task(self._watch())
@@ -233,6 +237,7 @@ class DenoProcess:
             data = await self._process.stdout.read(65536)
             if not data:
                 raise EOFError
+            self.silent = False
             self._frames.extend(self._channel.receive(data))
         return self._frames.popleft()
 
@@ -324,6 +329,13 @@ class DenoPool:
         Raises:
             EngineUnavailable: If there is none and none can be started.
         """
+        outcome, silent = await self._once(job, calls, logs)
+        if silent:  # it had died while idle: nothing of the script has happened
+            outcome, _ = await self._once(job, calls, logs)
+        return outcome
+
+    async def _once(self, job: Job, calls: Calls, logs: Logs) -> tuple[Outcome, bool]:
+        """One process's outcome, and whether that process died without a word."""
         process = await self._take(job.limits.memory_mib)
         self._taken.add(process)
         try:
@@ -336,7 +348,9 @@ class DenoPool:
             # Killing is not worth the caller's time, but nobody else would do it.
             self._later(self._end(process))
             self._refill()
-        return outcome if outcome.usage.cpu_ms else replace(outcome, usage=process.usage)
+        if not outcome.usage.cpu_ms:
+            outcome = replace(outcome, usage=process.usage)
+        return outcome, outcome.status == "engine_lost" and process.silent
 
     async def close(self) -> None:
         """Kill every process. Idempotent."""
