@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codemode.core.schema import MAX_DEPTH, Reader, note
+from codemode.core.note import note
+from codemode.core.schema import MAX_DEPTH, Reader
 from codemode.core.spelling import is_old, modern
 from codemode.core.tool import Binding, Tool, Toolset
 from codemode.core.types import (

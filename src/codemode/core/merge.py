@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable
 from codemode.core.types import (
     INTEGER,
     NEVER,
-    NUMBER,
     UNKNOWN,
     Array,
     Field,
@@ -35,6 +34,9 @@ Lookup = Callable[[str], Type]
 
 MAX_VARIANTS = 16
 """Unions are multiplied out at most this far; more stay as they are."""
+
+MAX_TOGETHER = 4
+"""Branches of ``anyOf`` that are taken to hold together as well."""
 
 
 def kind(type_: Type) -> str:
@@ -64,7 +66,8 @@ def intersect(parts: Iterable[Type]) -> Type:
     """
     All of *parts* at once, merged as far as no name has to be looked up.
 
-    >>> intersect([NUMBER, union([INTEGER, NULL])])
+    >>> from codemode.core.types import NUMBER
+    >>> intersect([NUMBER, INTEGER])
     Primitive(name='integer')
     """
     parts = list(parts)
@@ -212,6 +215,34 @@ def _merge_objects(one: Object, two: Object) -> Object:
     return Object(tuple(fields.values()), rest, closed)
 
 
+def together(branches: list[Type]) -> list[Type]:
+    """
+    Several branches of ``anyOf`` may hold at once, so each may have the others' properties.
+
+    Only for a few objects without names; of more, one is usually meant.
+    """
+    objects = [one for one in branches if isinstance(one, Object) and one.fields]
+    if not 1 < len(objects) <= MAX_TOGETHER:
+        return branches
+    every: dict[str, Field] = {}
+    for one in objects:
+        for item in one.fields:
+            every.setdefault(item.name, item)
+    result: list[Type] = []
+    for branch in branches:
+        if isinstance(branch, Object) and branch.fields and not branch.closed and not branch.rest:
+            declared = {item.name for item in branch.fields}
+            more = [
+                Field(item.name, item.type, False, item.note)
+                for item in every.values()
+                if item.name not in declared
+            ]
+            result.append(Object((*branch.fields, *more)))
+        else:
+            result.append(branch)
+    return result
+
+
 def break_circles(named: dict[str, Type], fresh: Iterable[str]) -> None:
     """
     Take out of each named type what would make it mean itself, as in ``A = A | string``.
@@ -294,6 +325,3 @@ def _variants(type_: Type, lookup: Lookup, seen: frozenset[str]) -> list[Type] |
             product = [one for one in dict.fromkeys(product) if one != NEVER]
             return None if any(isinstance(one, Intersection) for one in product) else product
     return [type_]
-
-
-__all__ = ["MAX_VARIANTS", "NUMBER", "flatten", "intersect", "kind"]

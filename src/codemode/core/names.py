@@ -48,7 +48,7 @@ TOOL_REFUSED = frozenset("codemode console globalThis run_code runCode".split())
 
 PROTOTYPE = frozenset(
     """
-    constructor prototype then hasOwnProperty isPrototypeOf propertyIsEnumerable
+    __proto__ constructor prototype then hasOwnProperty isPrototypeOf propertyIsEnumerable
     toLocaleString toString valueOf toJSON
     """.split()
 )

@@ -13,8 +13,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from codemode.core.merge import break_circles, intersect
-from codemode.core.names import pascal
+from codemode.core.constant import has_number, literal_type, widened
+from codemode.core.merge import break_circles, intersect, together
+from codemode.core.names import PROTOTYPE, pascal
+from codemode.core.note import note
 from codemode.core.reference import Target, Unresolved, find
 from codemode.core.tool import Schema, Tool
 from codemode.core.types import (
@@ -27,10 +29,8 @@ from codemode.core.types import (
     UNKNOWN,
     Array,
     Field,
-    Literal,
     Map,
     Object,
-    Primitive,
     Reference,
     Tuple,
     Type,
@@ -51,10 +51,13 @@ SCALARS: Mapping[str, Type] = {
     "boolean": BOOLEAN,
     "null": NULL,
 }
-OBJECT_WORDS = frozenset(
-    {"properties", "required", "additionalProperties", "patternProperties", "maxProperties"}
-)
-ARRAY_WORDS = frozenset({"items", "prefixItems", "additionalItems", "maxItems", "uniqueItems"})
+OBJECT_WORDS = frozenset({"properties", "required", "additionalProperties", "patternProperties"})
+ARRAY_WORDS = frozenset({"items", "prefixItems", "additionalItems"})
+"""Who writes these without a type means an object, an array."""
+
+COMBINING = frozenset("$ref $dynamicRef allOf anyOf oneOf not if dependentSchemas".split())
+"""Words beside which a property may be declared elsewhere."""
+
 SCALAR_WORDS = frozenset({"type", "description", "default", "format", "title", "example"})
 """What may stand beside ``type`` without saying more of the type than it does."""
 
@@ -69,7 +72,8 @@ DROPPED = frozenset(
     minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern
     minItems maxItems uniqueItems contains minContains maxContains minProperties maxProperties
     propertyNames dependentRequired dependentSchemas dependencies not if then else
-    contentEncoding contentMediaType unevaluatedItems $dynamicRef $recursiveRef
+    contentEncoding contentMediaType unevaluatedItems unevaluatedProperties
+    $dynamicRef $recursiveRef
     """.split()
 )
 """Keywords that no type says."""
@@ -97,7 +101,8 @@ class ToolTypes:
         args: An `Object`, `Map` or combination of these.
         named: Types of its own that something refers to, by identifier.
         marks: ``(path, kind)`` of what languages say more or less well: ``integer``,
-            ``number``, ``rest`` (typed undeclared properties beside declared ones), ``closed``.
+            ``number``, ``numeric`` (literals), ``inherited``, ``closed``,
+            ``rest`` (typed undeclared properties beside declared ones).
         taken: Identifiers in use, *named* and those a target adds.
     """
 
@@ -272,9 +277,11 @@ class Reader:
         if "$ref" in keys:
             parts.append(self._reference(document, schema["$ref"], path))
         if "const" in keys:
-            parts.append(_literal(schema["const"]))
+            parts.append(literal_type(schema["const"]))
+            self._mark_numbers(document, [schema["const"]], path)
         elif "enum" in keys:
             parts.append(_enum(schema["enum"], document, path))
+            self._mark_numbers(document, schema["enum"], path)
         base = self._base(document, schema, path, depth)
         if base is not None:
             parts.append(base)
@@ -285,6 +292,8 @@ class Reader:
                     self._type(document, branch, f"{path}/{word}/{index}", depth + 1)
                     for index, branch in enumerate(branches)
                 ]
+                if word == "anyOf":
+                    read = together(read)
                 parts.append(intersect(read) if word == "allOf" else union(read))
                 if word == "oneOf" and len(read) > 1:
                     document.into.dropped.append(Dropped(path, "oneOf: exactly one, not several"))
@@ -292,6 +301,10 @@ class Reader:
         if schema.get("nullable") is True or schema.get("x-nullable") is True:
             return union([result, NULL])
         return result
+
+    def _mark_numbers(self, document: _Document, values: Any, path: str) -> None:
+        if has_number(values):
+            document.into.marks.append((path, "numeric"))
 
     def _base(self, document: _Document, schema: Schema, path: str, depth: int) -> Type | None:
         """What ``type`` says, or the words that only make sense for one type; else None."""
@@ -301,8 +314,11 @@ class Reader:
         if isinstance(stated, list):
             return union(self._of_type(document, one, schema, path, depth) for one in stated)
         if not OBJECT_WORDS.isdisjoint(schema):
+            if path != "/args":  # arguments are an object whatever they say
+                document.into.dropped.append(Dropped(path, "no type: read as an object's"))
             return self._object(document, schema, path, depth)
         if not ARRAY_WORDS.isdisjoint(schema):
+            document.into.dropped.append(Dropped(path, "no type: read as an array's"))
             return self._array(document, schema, path, depth)
         return None
 
@@ -340,6 +356,8 @@ class Reader:
             for name in needed
             if isinstance(name, str) and name not in declared
         ]
+        if any(name in PROTOTYPE for name in declared | needed.keys()):
+            document.into.marks.append((path, "inherited"))
         rest, closed = self._rest(document, schema, path, depth)
         if not fields and not closed and (rest is not None or properties is None):
             return Map(UNKNOWN if rest is None else rest)
@@ -354,8 +372,8 @@ class Reader:
     ) -> tuple[Type | None, bool]:
         """What is said of undeclared properties: their type, and that there are none."""
         others = schema.get("additionalProperties")
-        if others is None and schema.get("unevaluatedProperties") is False:
-            others = False
+        if "unevaluatedProperties" in schema and others is None:
+            others = schema["unevaluatedProperties"] if COMBINING.isdisjoint(schema) else None
         rest: Type | None = None
         if others is not None and others is not False:
             rest = self._type(document, others, f"{path}/additionalProperties", depth + 1)
@@ -432,43 +450,6 @@ def unique(name: str, taken: Iterable[str]) -> str:
     return f"{name}{n}"
 
 
-def note(schema: Any) -> str:
-    """
-    What a reader is told of a property, in one paragraph.
-
-    >>> note({"description": "How  many.", "default": 30, "maximum": 100})
-    'How many. Default 30, maximum 100.'
-    """
-    if not isinstance(schema, dict) or NOTED.isdisjoint(schema):
-        return ""
-    text = schema.get("description")
-    said = " ".join(text.split()) if isinstance(text, str) else ""
-    facts = [
-        f"{word if word != 'format' else 'as'} {plain(schema[word])}"
-        for word in FACTS
-        if word in schema and not isinstance(schema[word], Mapping | list)
-    ]
-    if schema.get("deprecated") is True:
-        facts.append("deprecated")
-    if facts:
-        listed = ", ".join(facts)
-        said = f"{said} {listed[:1].upper()}{listed[1:]}.".lstrip()
-    return said
-
-
-FACTS = ("default", "minimum", "maximum", "minLength", "maxLength", "pattern", "format")
-NOTED = frozenset({*FACTS, "description", "deprecated"})
-
-
-def plain(value: Any) -> str:
-    """*value* for a reader; anything Python, JSON or not."""
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, str):
-        return '"' + value + '"' if " " in value or not value else value
-    return str(value)
-
-
 def _arguments(args: Type, schema: Schema) -> Type:
     """A row without declared arguments takes anything only if it says so."""
     if isinstance(args, Unknown):
@@ -476,6 +457,16 @@ def _arguments(args: Type, schema: Schema) -> Type:
     if isinstance(args, Map) and "properties" in schema and "additionalProperties" not in schema:
         return Object()
     return args
+
+
+def _enum(values: Any, document: _Document, path: str) -> Type:
+    if not isinstance(values, list | tuple | set | frozenset):
+        document.into.dropped.append(Dropped(path, "enum is not a list"))
+        return UNKNOWN
+    if len(values) <= MAX_ENUM:
+        return union(literal_type(value) for value in values)
+    document.into.dropped.append(Dropped(path, f"enum: which of {len(values)} values"))
+    return union(widened(value) for value in values)
 
 
 def _worth_a_name(schema: Any) -> bool:
@@ -487,48 +478,6 @@ def _worth_a_name(schema: Any) -> bool:
     return not schema.keys() <= ANNOTATIONS and not (
         scalar and schema.keys().isdisjoint(("enum", "const", "allOf", "anyOf", "oneOf", "$ref"))
     )
-
-
-def _enum(values: Any, document: _Document, path: str) -> Type:
-    if not isinstance(values, list | tuple | set | frozenset):
-        document.into.dropped.append(Dropped(path, "enum is not a list"))
-        return UNKNOWN
-    if len(values) <= MAX_ENUM:
-        return union(_literal(value) for value in values)
-    document.into.dropped.append(Dropped(path, f"enum: which of {len(values)} values"))
-    return union(_widened(value) for value in values)
-
-
-def _literal(value: Any) -> Type:
-    """Exactly *value*; unknown if it is no JSON value."""
-    if value is None:
-        return NULL
-    if isinstance(value, float) and value - value != 0:
-        return Unknown(f"{value!r} is not JSON")
-    if isinstance(value, str | bool | int | float):
-        return Literal(value)
-    if isinstance(value, list):
-        return Tuple(tuple(_literal(item) for item in value), len(value))
-    if isinstance(value, Mapping):
-        fields = (Field(str(key), _literal(item), True) for key, item in value.items())
-        return Object(tuple(fields), closed=True)
-    return Unknown(f"{type(value).__name__} is not JSON")
-
-
-def _widened(value: Any) -> Type:
-    literal = _literal(value)
-    match literal:
-        case Literal(bool()):
-            return BOOLEAN
-        case Literal(str()):
-            return STRING
-        case Literal(int()):
-            return INTEGER
-        case Literal(float()):
-            return NUMBER
-        case Primitive():
-            return literal
-    return UNKNOWN
 
 
 def _step(part: str) -> str:

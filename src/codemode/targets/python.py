@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from keyword import iskeyword
 
@@ -46,7 +47,8 @@ MAX_SIGNATURE = 400
 """Characters of a signature's parameters; optional ones beyond it are counted."""
 
 WEAK = {
-    "integer": "integer: True and False are not refused",
+    "integer": "integer: True and False are not refused, 1.0 is",
+    "numeric": "a number by its value: 1.0 is not taken for 1, and any float for 1.5",
     "number": "number: True and False are not refused",
 }
 
@@ -175,7 +177,7 @@ class Types:
                 text = f"NotRequired[{text}]"
             label = field.name if plain else literal(field.name)
             end = "" if plain else ","
-            said = f"  # {one_line(field.note)}" if field.note else ""
+            said = f"  {_comment(field.note)}" if field.note else ""
             lines.append(f"    {label}: {text}{end}{said}\n")
         if plain:
             body = "".join(lines) or "    ...\n"
@@ -183,6 +185,15 @@ class Types:
         else:
             text = f'{name} = TypedDict("{name}", {{\n{"".join(lines)}}}{options})\n'
         self.definitions.insert(index, text)
+
+
+_DIRECTIVE = re.compile(r"#+(?=\s*(?:type|ty|pyright|mypy|noqa|ruff|fmt)\b)", re.IGNORECASE)
+
+
+def _comment(text: str) -> str:
+    """*text* as a comment that no checker takes for an instruction."""
+    text = _DIRECTIVE.sub("", one_line(text))
+    return f"# - {text}" if _DIRECTIVE.match(f"# {text}") else f"# {text}"
 
 
 def _is_attribute(name: str) -> bool:

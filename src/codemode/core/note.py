@@ -1,0 +1,42 @@
+"""What a reader is told of a property, beside its type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+FACTS = ("default", "minimum", "maximum", "minLength", "maxLength", "pattern", "format")
+NOTED = frozenset({*FACTS, "description", "deprecated"})
+
+
+def note(schema: Any) -> str:
+    """
+    What a reader is told of a property, in one paragraph.
+
+    >>> note({"description": "How  many.", "default": 30, "maximum": 100})
+    'How many. Default 30, maximum 100.'
+    """
+    if not isinstance(schema, dict) or NOTED.isdisjoint(schema):
+        return ""
+    text = schema.get("description")
+    said = " ".join(text.split()) if isinstance(text, str) else ""
+    facts = [
+        f"{word if word != 'format' else 'as'} {plain(schema[word])}"
+        for word in FACTS
+        if word in schema and not isinstance(schema[word], Mapping | list)
+    ]
+    if schema.get("deprecated") is True:
+        facts.append("deprecated")
+    if facts:
+        listed = ", ".join(facts)
+        said = f"{said} {listed[:1].upper()}{listed[1:]}.".lstrip()
+    return said
+
+
+def plain(value: Any) -> str:
+    """*value* for a reader; anything Python, JSON or not."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, str):
+        return '"' + value + '"' if " " in value or not value else value
+    return str(value)
