@@ -18,6 +18,9 @@ import uuid
 from typing import Any
 
 MAX_DEPTH = 100
+MOST_DIGITS = 4300
+"""Of one integer; Python on the host turns no more into text and back."""
+_TOO_LONG = 10**MOST_DIGITS
 
 
 class BadValue(Exception):
@@ -46,6 +49,9 @@ def _convert(value: Any, path: str, above: set[int], depth: int) -> Any:
     if isinstance(value, str):
         return _text(str(value), path)
     if isinstance(value, int):
+        if abs(value) >= _TOO_LONG:
+            problem = f"is an integer with more than {MOST_DIGITS} digits"
+            raise BadValue(path, problem, "Return text instead.")
         return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):

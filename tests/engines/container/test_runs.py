@@ -370,7 +370,8 @@ async def test_a_script_cannot_swallow_the_end(engine: ContainerEngine) -> None:
         "for n in range(1, 32):\n"
         "    try:\n        signal.signal(n, signal.SIG_IGN)\n"
         "    except (OSError, ValueError):\n        pass\n"
-        "while True:\n    try:\n        await asyncio.sleep(1)\n    except BaseException:\n        pass\n"
+        "while True:\n    try:\n        await asyncio.sleep(1)\n"
+        "    except BaseException:\n        pass\n"
     )
 
     outcome = await python(engine, source, limits=Limits(wall_s=1.5))
