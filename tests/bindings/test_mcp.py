@@ -18,6 +18,7 @@ from codemode.core.tool import Binding, Tool, Toolset
 from codemode.errors import (
     BadAnswer,
     ConfigError,
+    MissingSecret,
     OutcomeUnknown,
     ResponseTooLarge,
     UpstreamError,
@@ -157,16 +158,60 @@ async def test_a_server_per_run_is_its_own_and_ends_with_the_run(tmp_path):
 
 async def test_the_server_sees_only_the_environment_it_is_given(tmp_path, monkeypatch):
     monkeypatch.setenv("A_SECRET_OF_THE_HOST", "seeded-4711")
-    sender = wild(tmp_path, env={"TOKEN": "for-the-server"})
+    sender = wild(tmp_path, env={"GREETING": "for-the-server"})
     try:
         seen = await call(sender, tool("environment", returns={"type": "object"}))
     finally:
         await sender.close()
     assert "seeded-4711" not in json.dumps(seen)
-    assert seen["TOKEN"] == "for-the-server"
+    assert seen["GREETING"] == "for-the-server"
     host = {key for key, value in seen.items() if os.environ.get(key) == value}
     assert host <= {"LC_ALL", "TZ", "SHELL", "TERM", "PATH"}  # fixed values, equal by chance
     assert seen["HOME"] == str(tmp_path / "state" / "wild")
+
+
+@pytest.mark.case("E8", "attack:29")
+@pytest.mark.parametrize("way", ["env", "secret_env"])
+async def test_a_secret_of_a_server_never_comes_back(tmp_path, monkeypatch, way):
+    monkeypatch.setenv("MY_TOKEN", "seeded-4711")
+    given = {"TOKEN": "seeded-4711"} if way == "env" else {"TOKEN": "MY_TOKEN"}
+    sender = wild(tmp_path, **{way: given})
+    try:
+        text = await call(sender, tool("environment", returns={"type": "string"}))
+        with pytest.raises(UpstreamError) as refused:
+            await call(sender, tool("nothing"))
+    finally:
+        await sender.close()
+    assert '"TOKEN": "[secret removed]"' in text
+    assert "[secret removed]" in str(refused.value)
+    sender = wild(tmp_path, args=["--refuse"], **{way: given})
+    with pytest.raises(UpstreamError, match="bad day") as failed:
+        await call(sender, tool("pid"))
+    await sender.close()
+    for said in (text, str(refused.value), str(failed.value), repr(sender._servers)):
+        assert "seeded-4711" not in said
+
+
+async def test_a_secret_that_is_not_set_is_said_before_the_server_starts(tmp_path):
+    sender = wild(tmp_path, secret_env={"TOKEN": "NOT_SET_ANYWHERE"})
+    with pytest.raises(MissingSecret, match="NOT_SET_ANYWHERE"):
+        await call(sender, tool("pid"))
+    await sender.close()
+
+
+async def test_closing_while_a_server_starts_leaves_no_process(tmp_path):
+    file = tmp_path / "pid"
+    program = f"import os, time; open({str(file)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    sender = wild(tmp_path, command=[sys.executable, "-c", program])
+    waiting = asyncio.create_task(call(sender, tool("pid")))
+    async with asyncio.timeout(30):
+        while not (file.exists() and file.read_text()):  # noqa: ASYNC110  another process writes it
+            await asyncio.sleep(0.02)
+    await sender.close()
+    with pytest.raises(UpstreamError, match="was stopped"):
+        await waiting
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(file.read_text()), 0)
 
 
 async def test_roots_reach_the_server_as_arguments_and_as_roots(tmp_path):

@@ -81,7 +81,8 @@ def answer(name, args):
 def call(number, params):
     result = answer(params["name"], params.get("arguments") or {})
     if result is None:
-        send(id=number, error={"code": -32602, "message": f"no tool {params['name']}"})
+        token = os.environ.get("TOKEN")
+        send(id=number, error={"code": -32602, "message": f"no tool {params['name']} {token}"})
     else:
         send(id=number, result=result)
 
@@ -108,7 +109,7 @@ def handle(message):
 
 
 if "--refuse" in sys.argv:
-    sys.exit("this server has a bad day")
+    sys.exit(f"this server has a bad day with {os.environ.get('TOKEN')}")
 if "--chatty" in sys.argv:
     print("Welcome to the wild server!", flush=True)
 for line in sys.stdin:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping
@@ -20,7 +21,10 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from codemode.bindings import _npm
-from codemode.errors import ConfigError, UpstreamError
+from codemode.errors import ConfigError, MissingSecret, UpstreamError
+
+_SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
+"""Variables whose values are taken for secrets though they stand in the config."""
 
 Session: TypeAlias = Literal["service", "run"]
 
@@ -37,6 +41,8 @@ class ServerSettings(_Strict):
         command: Program and its first arguments; needed unless the server is a shipped one.
         args: In place of the shipped arguments.
         env: Added to the server's environment, which has nothing of the host's.
+        secret_env: The same, but each value is the name of the variable of this
+            process's environment that holds the secret.
         roots: Folders the server may work in.
         session: One process for all runs, or one for each.
     """
@@ -44,6 +50,7 @@ class ServerSettings(_Strict):
     command: list[str] | None = Field(default=None, min_length=1)
     args: list[str] | None = None
     env: dict[str, SecretStr] = Field(default_factory=dict)
+    secret_env: dict[str, str] = Field(default_factory=dict)
     roots: list[Path] = Field(default_factory=list)
     cwd: Path | None = None
     session: Session | None = None
@@ -79,6 +86,7 @@ class Server:
     commands: tuple[tuple[str, ...], ...]
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secret_env: Mapping[str, str] = field(default_factory=dict)
     roots: tuple[Path, ...] = ()
     cwd: Path | None = None
     session: Session = "service"
@@ -87,12 +95,19 @@ class Server:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """A server's command line, ready to be run. The environment is the whole of it."""
+    """
+    A server's command line, ready to be run.
+
+    Args:
+        env: The whole environment.
+        secrets: Values in it that must not come back in an answer or a message.
+    """
 
     command: str
     args: tuple[str, ...]
     env: Mapping[str, str] = field(repr=False)
     cwd: Path
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +182,7 @@ def _overlaid(name: str, shipped: ShippedServer | None, said: ServerSettings) ->
             **(shipped.env if shipped else {}),
             **{key: value.get_secret_value() for key, value in said.env.items()},
         },
+        secret_env=dict(said.secret_env),
         roots=tuple(root.expanduser().absolute() for root in said.roots),
         cwd=said.cwd,
         session=said.session or (shipped.session if shipped else "service"),
@@ -191,6 +207,7 @@ async def resolve(server: Server, *, data: Path, cache: Path) -> Start:
 
     Raises:
         UpstreamError: If the program is not there or the server needs a root.
+        MissingSecret: If a variable of ``secret_env`` is not set.
     """
     words = [word for command in server.commands for word in command]
     words += [*server.args, *server.env.values()]
@@ -205,6 +222,7 @@ async def resolve(server: Server, *, data: Path, cache: Path) -> Start:
         holes["{root}"] = str(server.roots[0])
     if any("{npm}" in word for word in words):
         holes["{npm}"] = str(await _npm.installed(cache))
+    secrets = _secrets(server)
     for command in server.commands:
         program = _program(_filled(command[0], holes))
         if program is None:
@@ -216,14 +234,29 @@ async def resolve(server: Server, *, data: Path, cache: Path) -> Start:
         return Start(
             command=program,
             args=tuple(args),
-            env=_environment(server, holes, data),
+            env={**_environment(server, holes, data), **secrets},
             cwd=server.cwd or data,
+            secrets=frozenset(secrets.values())
+            | {value for name, value in server.env.items() if _SECRET_NAME.search(name)},
         )
     tried = ", ".join(sorted({command[0] for command in server.commands}))
     raise UpstreamError(
         f"The MCP server {server.name} cannot be started: none of {tried} is installed.",
         hint=f"Install it, or set command under [mcp_servers.{server.name}] in codemode.toml.",
     )
+
+
+def _secrets(server: Server) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for name, variable in server.secret_env.items():
+        value = os.environ.get(variable)
+        if not value:
+            raise MissingSecret(
+                f"The MCP server {server.name} needs the environment variable {variable}.",
+                hint=f"Set it, or change [mcp_servers.{server.name}.secret_env] in codemode.toml.",
+            )
+        values[name] = value
+    return values
 
 
 def _not_set_up(server: Server, why: str) -> UpstreamError:

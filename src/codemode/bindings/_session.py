@@ -25,6 +25,7 @@ from mcp.client.stdio import stdio_client
 from mcp.shared.message import SessionMessage
 
 from codemode.bindings._servers import Answer, ServerGone, ServerRefused, Start
+from codemode.core.scrub import Scrubber
 from codemode.core.tool import JsonValue
 from codemode.errors import UpstreamError
 
@@ -53,6 +54,7 @@ class Session:
         self.name = name
         self.closed = False
         self._start = start
+        self._scrubber = Scrubber(start.secrets)
         self._roots = tuple(roots)
         self._idle_s = idle_s
         self._stop = asyncio.Event()
@@ -107,15 +109,15 @@ class Session:
             if error.code == types.CONNECTION_CLOSED or self.closed:
                 self.closed = True
                 self._stop.set()
-                raise ServerGone(error.message) from None
-            raise ServerRefused(error.code, error.message) from None
+                raise ServerGone(self._scrubber.text(error.message)) from None
+            raise ServerRefused(error.code, self._scrubber.text(error.message)) from None
         finally:
             self._n_in_flight -= 1
             self._used_s = asyncio.get_running_loop().time()
         dumped = result.model_dump(mode="json", by_alias=True, exclude_none=True)
         return Answer(
-            content=dumped.get("content", []),
-            structured=result.structured_content,
+            content=self._scrubber.value(dumped.get("content", [])),
+            structured=self._scrubber.value(result.structured_content),
             is_error=bool(result.is_error),
         )
 
@@ -199,7 +201,7 @@ class Session:
     def _failed(self, error: BaseException) -> UpstreamError:
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
-        reason = str(error) or type(error).__name__
+        reason = self._scrubber.text(str(error) or type(error).__name__)
         return UpstreamError(
             f"The MCP server {self.name} could not be started: {reason}. {self._said()}".strip(),
             hint=f"Check [mcp_servers.{self.name}] in codemode.toml.",
@@ -211,4 +213,4 @@ class Session:
             return ""
         self._stderr.flush()
         self._stderr.seek(0)
-        return self._stderr.read()[-SHOWN_STDERR_BYTES:].strip()
+        return self._scrubber.text(self._stderr.read()[-SHOWN_STDERR_BYTES:].strip())

@@ -216,6 +216,12 @@ class McpSender:
                 hint="Nothing was sent; try again in a minute.",
                 retryable=True,
             ) from None
+        except asyncio.CancelledError:
+            me = asyncio.current_task()
+            if opening.cancelled() and not (me and me.cancelling()):
+                # Not this call was cancelled but the sender closed under it.
+                raise UpstreamError(f"The MCP server {server.name} was stopped.") from None
+            raise
 
     async def _open(self, server: Server, run_id: str) -> Session:
         # The SDK takes seconds to import: not before a server is called, and not on the loop.
