@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import traceback
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -73,9 +74,13 @@ class Calls:
         try:
             return await self._answer(call, self._workspace)
         except Exception as error:
-            # A fault of ours: the script gets an id, the operator's log the exception.
+            # A fault of ours: the script gets an id, the operator's log the place. Not the
+            # exception's text: it may quote a request with its secret.
             fault = uuid4().hex[:12]
-            LOG.error("fault %s while answering %s", fault, call.tool, exc_info=error)
+            place = "".join(traceback.format_tb(error.__traceback__))
+            LOG.error(
+                "fault %s while answering %s: %s\n%s", fault, call.tool, type(error).__name__, place
+            )
             message = f"The host could not answer this call (fault {fault})."
             return Reply(error=CallError(code="internal", message=message))
 
