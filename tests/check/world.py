@@ -28,7 +28,8 @@ ISSUE = {
 }
 USER = {"type": "object", "required": ["login"], "properties": {"login": TEXT}}
 GITHUB = Toolset(name="github", description="Code.", defs={"Issue": ISSUE, "User": USER})
-MAIL = Toolset(name="mail_box", description="Letters.")
+LETTER = {"type": "object", "required": ["id"], "properties": {"id": TEXT}}
+MAIL = Toolset(name="mail_box", description="Letters.", defs={"Letter": LETTER})
 PDF = Toolset(name="pdf", description="Papers.")
 
 
@@ -73,7 +74,7 @@ DIRECTORY = Directory(
              {"$ref": "#/$defs/Issue"}),
         tool(GITHUB, "repos_delete", "destructive", REPO, None, {"type": "null"}),
         tool(MAIL, "send", "write", {"to": {"type": "array", "items": TEXT}, "text": TEXT},
-             {"from": TEXT}, {"type": "object", "properties": {"id": TEXT}},
+             {"from": TEXT}, {"$ref": "#/$defs/Letter"},
              python_names={"from": "sender"}),
         tool(PDF, "merge", "write", {"paths": {"type": "array", "items": FILE}, "out": FILE}, None,
              FILE),

@@ -136,10 +136,10 @@ class Document:
         document = {"uri": uri, "version": self._version}
         if self._version == 1:
             document |= {"languageId": self._language_id, "text": text}
-            await server.notify("textDocument/didOpen", {"textDocument": document})
+            server.notify("textDocument/didOpen", {"textDocument": document})
         else:
             change = {"textDocument": document, "contentChanges": [{"text": text}]}
-            await server.notify("textDocument/didChange", change)
+            server.notify("textDocument/didChange", change)
         answer = await server.request(
             "textDocument/diagnostic",
             {"textDocument": {"uri": uri}},

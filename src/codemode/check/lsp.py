@@ -66,6 +66,7 @@ class LanguageServer:
         self._reader: asyncio.Task[None] | None = None
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._last_id = 0
+        self._held = b""
 
     @property
     def is_alive(self) -> bool:
@@ -122,7 +123,7 @@ class LanguageServer:
             },
             timeout_s=timeout_s,
         )
-        await self.notify("initialized", {})
+        self.notify("initialized", {})
 
     async def request(self, method: str, params: Any, *, timeout_s: float) -> Any:
         """
@@ -160,9 +161,9 @@ class LanguageServer:
         finally:
             self._waiting.pop(number, None)
 
-    async def notify(self, method: str, params: Any) -> None:
-        """Tell without an answer."""
-        await self._send({"method": method, "params": params})
+    def notify(self, method: str, params: Any) -> None:
+        """Tell without an answer; goes out with the next request, in one write."""
+        self._held += _framed({"method": method, "params": params})
 
     async def kill(self) -> None:
         """End the process now. Idempotent."""
@@ -193,14 +194,12 @@ class LanguageServer:
         return pages * 4096 / 2**20
 
     async def _send(self, message: dict[str, Any]) -> None:
-        body = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False).encode(
-            "utf-8", "surrogatepass"
-        )
         process = self._process
         if process is None or process.stdin is None or not self.is_alive:
             raise CheckUnavailable(f"{self.name} died, or was never started.", hint=_DOCTOR)
         try:
-            process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            held, self._held = self._held, b""
+            process.stdin.write(held + _framed(message))
             await process.stdin.drain()
         except (BrokenPipeError, ConnectionResetError):
             raise CheckUnavailable(f"{self.name} died.", hint=_DOCTOR) from None
@@ -249,3 +248,9 @@ class LanguageServer:
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(CheckUnavailable(text, hint=_DOCTOR))
+
+
+def _framed(message: dict[str, Any]) -> bytes:
+    text = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False)
+    body = text.encode("utf-8", "replace")
+    return b"Content-Length: %d\r\n\r\n" % len(body) + body

@@ -77,7 +77,8 @@ class TypeScriptChecker:
 
         The very first check on a machine installs the compiler; that has a deadline of its own.
         """
-        self._program = await typescript_program()
+        if self._program is None:
+            self._program = await typescript_program()
         items = await self.document.diagnose(neutralised(script), stubs, timeout_s=timeout_s)
         found = [self._diagnostic(script, item) for item in items if item.get("severity", 1) <= 2]
         return sorted(found, key=lambda one: (one.line, one.column, one.code))

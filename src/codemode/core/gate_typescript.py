@@ -70,7 +70,7 @@ def _missing(module: str, names: ToolNames) -> str:
     return f'"{module}" is not available. {available(names)}'
 
 
-def _call(source: Source, node: Node, names: ToolNames, declared: set[str]) -> list[Finding]:
+def _call(source: Source, node: Node, names: ToolNames, declared: frozenset[str]) -> list[Finding]:
     callee = node.child_by_field_name("function")
     if callee is None:
         return []

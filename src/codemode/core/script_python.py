@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from functools import lru_cache
 
 from tree_sitter import Node
 
@@ -56,7 +57,8 @@ def make_runnable(source: Source, toolsets: Collection[str]) -> Form:
     return form
 
 
-def imported_names(source: Source) -> dict[str, str]:
+@lru_cache(maxsize=8)
+def imported_names(source: Source) -> Mapping[str, str]:
     """
     Local name -> what it names in ``tools``: ``*`` (the package itself), ``github``
     or ``github.issues_create``. Imports anywhere in the script.
@@ -86,7 +88,8 @@ def _import_name(source: Source, node: Node) -> tuple[str, str]:
     return source.of(node), ""
 
 
-def declared_names(source: Source) -> set[str]:
+@lru_cache(maxsize=8)
+def declared_names(source: Source) -> frozenset[str]:
     """Every name that the script binds anywhere."""
     names = set(imported_names(source))
     for node in source.walk():
@@ -107,7 +110,7 @@ def declared_names(source: Source) -> set[str]:
             }
         elif node.type in ("as_pattern_target", "case_pattern"):
             names |= _targets(source, node)
-    return names
+    return frozenset(names)
 
 
 def _targets(source: Source, node: Node | None) -> set[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from functools import lru_cache
 
 from tree_sitter import Node
 
@@ -71,7 +72,8 @@ def _hoist(source: Source, imports: list[Node], form: Form) -> None:
     form.edits += blanks
 
 
-def imported_names(source: Source) -> dict[str, str]:
+@lru_cache(maxsize=8)
+def imported_names(source: Source) -> Mapping[str, str]:
     """Local name -> name in ``tools`` of named imports; ``*`` for the namespace."""
     names: dict[str, str] = {}
     for node in source.root.named_children:
@@ -126,10 +128,13 @@ def binds(node: Node) -> bool:
     return parent.child_by_field_name(field) == node and parent.type != "member_expression"
 
 
-def declared_names(source: Source) -> set[str]:
+@lru_cache(maxsize=8)
+def declared_names(source: Source) -> frozenset[str]:
     """Every name that some declaration, parameter or import of the script binds."""
     kinds = ("identifier", "shorthand_property_identifier_pattern", "type_identifier")
-    return {source.of(node) for node in source.walk() if node.type in kinds and binds(node)}
+    return frozenset(
+        source.of(node) for node in source.walk() if node.type in kinds and binds(node)
+    )
 
 
 def _add_imports(source: Source, toolsets: Collection[str], form: Form) -> str:
