@@ -17,7 +17,9 @@ from codemode.bindings import load_all
 from codemode.errors import DirectoryError
 from codemode.generate import generate
 from codemode.importers._layout import lay_out
-from codemode.importers.mcp import UNWRITTEN, Listing, import_mcp, merge, read_listing
+from codemode.importers._mcp_row import UNWRITTEN
+from codemode.importers._mcp_source import Listing, read_listing
+from codemode.importers.mcp import import_mcp, merge
 from codemode.store.generated import read_templates
 from codemode.store.rows import load_directory
 

@@ -11,58 +11,23 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
-from codemode.core.names import camel, python_parameter, refuse_tool, refuse_toolset, snake
-from codemode.core.spelling import is_old, modern
+from codemode.core.names import camel, refuse_tool, refuse_toolset, snake
 from codemode.errors import DirectoryError
 from codemode.importers._layout import lay_out
+from codemode.importers._mcp_row import UNWRITTEN, cleaned, effect, python_names, texts
+from codemode.importers._mcp_source import Listing, ask, read_listing
 
-UNWRITTEN = "Not written yet:"
-"""How a when_to_use begins that nobody has written. The report lists these rows."""
-
-LIST_S = 60.0
-MAX_PAGES = 100
-
-_ADVICE = re.compile(
-    r"(use (this|it|when|for|only)|useful|when (to use|you|the user|a user)"
-    r"|(prefer|choose) (this|it)|(ideal|best|helpful|good|recommended) (for|when|to))\b",
-    re.IGNORECASE,
-)
-"""Sentences that say in which situation a tool is right. Others are not taken for that."""
-
-_SENTENCE = re.compile(r"(?<!e\.g)(?<!i\.e)(?<=[.!?])\s+(?=[A-Z\"'`(\[*])|\n\s*\n")
-_VALUES = frozenset({"default", "const", "enum", "example", "examples"})
-_MAPS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 _TEXTS = ("description", "when_to_use")
 _JUDGED = (
     *("effect", "idempotent", "where", "verified", "example", "golden", "pages"),
     *("inverse", "python_names"),
 )
 """Fields of a row that a person may have set and that an import does not overwrite."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
-    """
-    What a server lists.
-
-    Args:
-        server: The name it is called by, or "".
-        origin: Package and version, for ``source``.
-        command: How it was started, if it was.
-    """
-
-    tools: Sequence[Any]
-    server: str = ""
-    origin: str = ""
-    command: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -148,72 +113,6 @@ async def import_mcp(
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-
-
-def read_listing(path: Path) -> Listing:
-    """
-    A saved answer: ``{"tools": [...]}``, a JSON-RPC answer around it, or the bare list.
-
-    Raises:
-        DirectoryError: If it is none of these.
-    """
-    try:
-        document = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise DirectoryError(f"{path} cannot be read: {error}") from None
-    if isinstance(document, dict) and isinstance(document.get("result"), dict):
-        document = document["result"]
-    tools = document.get("tools") if isinstance(document, dict) else document
-    if not isinstance(tools, list):
-        raise DirectoryError(
-            f"{path} holds no list of tools.",
-            hint='Save the answer to tools/list: {"tools": [...]}.',
-        )
-    said = document if isinstance(document, dict) else {}
-    origin = " ".join(str(said[key]) for key in ("package", "version") if said.get(key))
-    return Listing(tools=tools, server=str(said.get("server") or ""), origin=origin)
-
-
-async def ask(command: Sequence[str]) -> Listing:
-    """
-    Start the server, list its tools, end it. It sees only what the MCP SDK passes on
-    (home folder, path, terminal), nothing else of this process's environment.
-
-    Raises:
-        DirectoryError: If it does not start or answer within `LIST_S` seconds.
-    """
-    from mcp import ClientSession, MCPError, StdioServerParameters, types
-    from mcp.client.stdio import stdio_client
-
-    if not command:
-        raise DirectoryError("There is no source.", hint="Give a file or a command.")
-    start = StdioServerParameters(command=command[0], args=list(command[1:]))
-    tools: list[Any] = []
-    try:
-        async with (
-            asyncio.timeout(LIST_S),
-            stdio_client(start) as (read, write),
-            ClientSession(read, write) as session,
-        ):
-            about = (await session.initialize()).server_info
-            cursor: str | None = None
-            for _ in range(MAX_PAGES):
-                params = types.PaginatedRequestParams(cursor=cursor)
-                page = await session.list_tools(params=params)
-                dumped = page.model_dump(mode="json", by_alias=True, exclude_unset=True)
-                tools += dumped["tools"]
-                cursor = page.next_cursor
-                if not cursor:
-                    break
-    except TimeoutError:
-        raise DirectoryError(f"{command[0]} did not answer within {LIST_S:.0f} s.") from None
-    except (OSError, MCPError, RuntimeError, ValueError, ExceptionGroup) as error:
-        raise DirectoryError(
-            f"{command[0]} cannot be asked for its tools: {error}",
-            hint="Start the command by hand to see what it says.",
-        ) from None
-    origin = f"{about.name} {about.version}".strip()
-    return Listing(tools=tools, server=about.name, origin=origin, command=tuple(command))
 
 
 def merge(
@@ -316,10 +215,10 @@ def _row(
         return None
     if name != tool_name:
         done.renamed.append(f"{tool_name} -> {name}")
-    description, when_to_use, was_taken = _texts(tool, name)
+    description, when_to_use, was_taken = texts(tool, name)
     if was_taken:
         done.taken.append(name)
-    args = _cleaned(args)
+    args = cleaned(args)
     row: dict[str, Any] = {
         "name": name,
         "description": description,
@@ -328,112 +227,19 @@ def _row(
     }
     returns = tool.get("outputSchema")
     if isinstance(returns, Mapping):
-        row["returns"] = _cleaned(returns)
+        row["returns"] = cleaned(returns)
     else:
         done.untyped.append(name)
-    effect, idempotent, is_stated = _effect(tool.get("annotations"))
+    row["effect"], idempotent, is_stated = effect(tool.get("annotations"))
     if not is_stated:
         done.assumed.append(name)
-    row["effect"] = effect
     if idempotent:
         row["idempotent"] = True
-    if names := _python_names(args.get("properties")):
+    if names := python_names(args.get("properties")):
         row["python_names"] = names
     row["source"] = f"tools/list of {listing.origin or listing.server or 'an MCP server'}"
     row["binding"] = {"tool": tool_name}
     return row
-
-
-def _texts(tool: Mapping[str, Any], name: str) -> tuple[str, str, bool]:
-    """(description, when_to_use, whether the latter is the server's own sentence)."""
-    text = tool.get("description")
-    text = text.strip() if isinstance(text, str) else ""
-    if not text:
-        text = tool.get("title") if isinstance(tool.get("title"), str) else ""
-        text = f"{text or name.replace('_', ' ').capitalize()}. Its server says no more about it."
-        return text, f"{UNWRITTEN} the server does not say when {name} is the right tool.", False
-    text = cleandoc(text)
-    for part in _SENTENCE.split(text)[1:]:
-        sentence = re.sub(r" \d+\.$", "", " ".join((part or "").split()))  # a list's next number
-        if _ADVICE.match(sentence):
-            return text, sentence, True
-    return text, f"{UNWRITTEN} the server does not say when {name} is the right tool.", False
-
-
-def _effect(annotations: Any) -> tuple[str, bool, bool]:
-    """(effect, idempotent, whether the server states the effect)."""
-    said = annotations if isinstance(annotations, Mapping) else {}
-    repeat = said.get("idempotentHint") is True
-    if said.get("readOnlyHint") is True:
-        return "read", True, True
-    if said.get("destructiveHint") is True:
-        return "destructive", repeat, True
-    return "write", repeat, said.get("destructiveHint") is False
-
-
-def _cleaned(schema: Any) -> Any:
-    """2020-12, without titles that repeat a name and without nulls that say nothing."""
-    cleaned = _said(schema)
-    return modern(cleaned) if is_old(cleaned) else cleaned
-
-
-def _said(node: Any, *, name: str | None = "") -> Any:
-    if isinstance(node, list):
-        return [_said(item) for item in node]
-    if not isinstance(node, Mapping):
-        return node
-    kept: dict[str, Any] = {}
-    for key, value in node.items():
-        if key in _VALUES:
-            kept[key] = value
-        elif value is None or key == "$schema" or (key == "title" and _repeats(value, name)):
-            continue
-        elif key in _MAPS and isinstance(value, Mapping):
-            kept[key] = {inner: _said(part, name=inner) for inner, part in value.items()}
-        else:
-            kept[key] = _said(value, name=None) if isinstance(value, dict | list) else value
-    return kept
-
-
-def _repeats(title: Any, name: str | None) -> bool:
-    """A generated title: the property's name, or that of the tool's arguments as a whole."""
-    if name is None or not isinstance(title, str):
-        return False
-    return name == "" or snake(title) == snake(name)
-
-
-def _python_names(properties: Any) -> dict[str, str]:
-    """Python names of the arguments that are no identifiers, told apart where they meet."""
-    chosen: dict[str, str] = {}
-    taken: set[str] = set()
-    names: Iterable[str] = properties if isinstance(properties, Mapping) else ()
-    # Identifiers come first: they keep their spelling whatever else there is.
-    for name in sorted(names, key=lambda one: (python_parameter(one) != one, one)):
-        keyword = python_parameter(name)
-        if keyword in taken:
-            keyword = _spelled_out(name)
-        if keyword in taken:
-            continue  # the loader refuses the row and names both
-        taken.add(keyword)
-        if keyword != name:
-            chosen[name] = keyword
-    return chosen
-
-
-def _spelled_out(name: str) -> str:
-    """
-    *name* with its signs as words.
-
-    >>> _spelled_out("DateSent<")
-    'DateSent_less_than_sign'
-    """
-    parts = [
-        character
-        if character.isalnum() or character == "_"
-        else f"_{unicodedata.name(character, f'u{ord(character):x}').lower()}_"
-        for character in name
-    ]
-    return python_parameter(re.sub(r"[\W_]+", "_", "".join(parts)).strip("_"))
 
 
 def _kept(new: dict[str, Any], old: Mapping[str, Any], done: Imported) -> dict[str, Any]:
@@ -455,7 +261,7 @@ def _kept(new: dict[str, Any], old: Mapping[str, Any], done: Imported) -> dict[s
     if "returns" in old and "returns" not in new:
         row["returns"] = old["returns"]  # written by a person: the server has none
         done.untyped.remove(new["name"])
-    row["args"], lost = _with_texts(new["args"], old.get("args"))
+    row["args"], lost = _withtexts(new["args"], old.get("args"))
     if differs or lost:
         done.kept.append(row["name"])
     gone = set(row.get("python_names", {})) - set(row["args"].get("properties", {}))
@@ -470,7 +276,7 @@ _ORDER = (
 )
 
 
-def _with_texts(new: Any, old: Any) -> tuple[Any, bool]:
+def _withtexts(new: Any, old: Any) -> tuple[Any, bool]:
     """*new* arguments with the descriptions that *old* has, and whether the server's differ."""
     if not isinstance(old, Mapping):
         return new, False
