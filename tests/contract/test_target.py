@@ -208,7 +208,10 @@ def test_two_rows_with_one_identifier_are_refused(target: Target, one: str, othe
 @pytest.mark.case("N5", "N7")
 @pytest.mark.parametrize(
     "name",
-    "constructor toString to_string __proto__ hasOwnProperty then console __dispatchers run_code".split(),
+    (
+        "constructor toString to_string __proto__ hasOwnProperty then "
+        "console __dispatchers run_code"
+    ).split(),
 )
 def test_names_of_language_and_harness_are_refused(target: Target, name: str) -> None:
     with pytest.raises(InvalidRow) as caught:

@@ -30,7 +30,7 @@ TYPESCRIPT_RESERVED = frozenset(
 )
 """Words that TypeScript does not take everywhere as a name."""
 
-PYTHON_TYPES = frozenset("str int float bool list dict tuple set object type".split())
+PYTHON_TYPES = frozenset("str int float bool list dict tuple".split())
 """Builtins that annotations are written with; a function of that name would hide them."""
 
 PYTHON_RESERVED = frozenset(kwlist) | PYTHON_TYPES | {"overload"}

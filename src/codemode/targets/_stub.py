@@ -77,6 +77,18 @@ def read(directory: Directory) -> dict[str, Stubs]:
     return _last[1]
 
 
+def single(tool: Tool) -> Stubs:
+    """The stubs of one tool alone, for what is shown of it; some are remembered."""
+    held = _singles.get(id(tool))
+    if held is None:
+        if len(_singles) >= MAX_SINGLES:
+            _singles.clear()
+        held = _singles[id(tool)] = Stubs([tool])  # it holds the tool, so the id stays its own
+    return held
+
+
+MAX_SINGLES = 2000
+_singles: dict[int, Stubs] = {}
 _last: tuple[Directory, dict[str, Stubs]] | None = None
 
 

@@ -37,6 +37,7 @@ from codemode.targets._stub import (
     one_line,
     prose,
     read,
+    single,
     summary,
     template,
     text_literal,
@@ -45,6 +46,9 @@ from codemode.targets._stub import (
 WIDTH = 96
 MAX_SIGNATURE = 400
 """Characters of a signature's parameters; optional ones beyond it are counted."""
+
+MAX_INLINE = 8
+"""Fields of an object that a signature shows."""
 
 WEAK = {
     "integer": "integer: True and False are not refused, 1.0 is",
@@ -82,14 +86,18 @@ class Types:
     Every object becomes a TypedDict of its own, since Python has none without a name.
 
     Args:
-        lookup: Finds a named type.
+        types: Of the tool they are written for, or None for shared definitions.
         taken: Identifiers in use; added to.
+        shown: For a line that is read, not compiled: objects stand in it without a name.
 
     Attributes:
         definitions: What was defined so far, in order; each ends in a newline.
     """
 
-    def __init__(self, stubs: Stubs, types: ToolTypes | None, taken: set[str]) -> None:
+    def __init__(
+        self, stubs: Stubs, types: ToolTypes | None, taken: set[str], *, shown: bool = False
+    ) -> None:
+        self._shown = shown
         self._lookup = stubs.lookup(types) if types else stubs.reader.named.__getitem__
         self._taken = taken
         self.definitions: list[str] = []
@@ -118,6 +126,8 @@ class Types:
             case Object():
                 if not type_.fields and not type_.closed:
                     return self.text(Map(type_.rest or UNKNOWN), name)
+                if self._shown:
+                    return self._inline(type_)
                 name = unique(name, self._taken)
                 self._taken.add(name)
                 self.define(type_, name)
@@ -126,6 +136,16 @@ class Types:
                 flat = flatten(type_, self._lookup)
                 return "Any" if flat is None else self.text(flat, name)
         raise TypeError(type(type_).__name__)
+
+    def _inline(self, type_: Object) -> str:
+        """An object in a line that is read, not compiled: its fields beside each other."""
+        parts = []
+        for field in type_.fields[:MAX_INLINE]:
+            mark = "" if field.required else "?"
+            parts.append(f"{literal(field.name)}{mark}: {self.text(field.type, '')}")
+        if len(type_.fields) > MAX_INLINE:
+            parts.append("...")
+        return "{" + ", ".join(parts) + "}"
 
     def _union(self, members: tuple[Type, ...], name: str) -> str:
         if not members:
@@ -295,9 +315,9 @@ class Python:
         return name if tool.toolset is HOST else f"{self.toolset_name(tool.toolset.name)}.{name}"
 
     def signature(self, tool: Tool) -> str:
-        stubs = Stubs([tool])
+        stubs = single(tool)
         types = stubs.types[0]
-        writer = Types(stubs, types, set(types.named))
+        writer = Types(stubs, types, set(types.named), shown=True)
         prefix = pascal(tool.name)
         returns = writer.text(types.returns, f"{prefix}_Result")
         variants = _variants(flatten(types.args, stubs.lookup(types)))
@@ -308,7 +328,7 @@ class Python:
         return f"{self._path(tool)}{listed} -> {returns}"
 
     def declaration(self, tool: Tool) -> str:
-        stubs = Stubs([tool])
+        stubs = single(tool)
         types = stubs.types[0]
         module = self.toolset_name(tool.toolset.name)
         parts = [f"# from tools import {module}\n" + self._function(stubs, types, set(types.named))]
@@ -327,15 +347,30 @@ class Python:
         return "\n".join([*parts, *writer.definitions])
 
     def names(self, directory: Directory, toolsets: tuple[str, ...]) -> NameTable:
-        wanted = set(toolsets)
         return {
-            self.toolset_name(toolset): {
-                self.tool_name(tool.name): NamedTool(tool=tool.id, renames=_renames(tool))
-                for tool in tools
-            }
+            self.toolset_name(toolset): _table(tools)
             for toolset, tools in directory.toolsets.items()
-            if self.toolset_name(toolset) in wanted
+            if self.toolset_name(toolset) in toolsets
         }
+
+
+def _table(tools: list[Tool]) -> Mapping[str, NamedTool]:
+    """Names of one toolset; a run asks for them every time, so they are remembered."""
+    held = _tables.get(id(tools))
+    if held is None or held[0] is not tools:
+        if len(_tables) >= MAX_TABLES:
+            _tables.clear()
+        table = {python_name(one.name): _named(one) for one in tools}
+        held = _tables[id(tools)] = (tools, table)
+    return held[1]
+
+
+def _named(tool: Tool) -> NamedTool:
+    return NamedTool(tool=tool.id, renames=_renames(tool))
+
+
+MAX_TABLES = 1000
+_tables: dict[int, tuple[list[Tool], Mapping[str, NamedTool]]] = {}
 
 
 def _variants(flat: Type | None) -> list[Object]:
@@ -400,7 +435,7 @@ def _renames(tool: Tool) -> Mapping[str, str]:
         required = tool.args.get("required")
         names = [*properties, *(required if isinstance(required, list) else ())]
     else:
-        stubs = Stubs([tool])
+        stubs = single(tool)
         types = stubs.types[0]
         for variant in _variants(flatten(types.args, stubs.lookup(types))):
             names += [field.name for field in variant.fields]

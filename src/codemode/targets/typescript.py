@@ -36,6 +36,7 @@ from codemode.targets._stub import (
     one_line,
     prose,
     read,
+    single,
     summary,
     template,
     text_literal,
@@ -252,7 +253,7 @@ class TypeScript:
         return head
 
     def signature(self, tool: Tool) -> str:
-        stubs = Stubs([tool])
+        stubs = single(tool)
         types = stubs.types[0]
         flat = flatten(types.args, stubs.lookup(types))
         path = f"{self.toolset_name(tool.toolset.name)}.{self.tool_name(tool.name)}"
@@ -266,7 +267,7 @@ class TypeScript:
         return f"{path}({args}): Promise<{returns}>"
 
     def declaration(self, tool: Tool) -> str:
-        stubs = Stubs([tool])
+        stubs = single(tool)
         types = stubs.types[0]
         lookup = stubs.lookup(types)
         text = self._function(stubs, types, "", shown=True)
