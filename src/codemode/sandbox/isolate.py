@@ -76,7 +76,10 @@ class IsolateEngine:
         deno = DenoPool(self._deno_path or _find_deno(), _harness(), warm=self._warm)
         monty = MontyPool(warm=self._warm)
         try:
-            await asyncio.gather(deno.start(), monty.start())
+            ended = await asyncio.gather(deno.start(), monty.start(), return_exceptions=True)
+            for error in ended:  # both have ended, so that closing finds all there is
+                if error is not None:
+                    raise error
         except BaseException:
             await deno.close()
             await monty.close()
