@@ -54,6 +54,8 @@ export class Harness {
   #rejections = new Map();
   #logBytes = 0;
   #lostBytes = 0;
+  #raced = false;
+  #onReply = () => {};
   #done = false;
   #resolveFinished;
   finished = new Promise((resolve) => (this.#resolveFinished = resolve));
@@ -119,14 +121,33 @@ export class Harness {
         throw new TypeError("The script has no default export that can be run.");
       }
       this.#send({ type: "started" });
+      this.#noticeRaces();
       const value = await module.default();
       // Rejections are reported in a task of their own, after the microtasks of this one.
       await new Promise((resolve) => setTimeout(resolve, 0));
+      while (this.#waiting.size > 0 && !this.#raced) {
+        await new Promise((resolve) => (this.#onReply = resolve));
+        await new Promise((resolve) => setTimeout(resolve, 0));
+      }
       outcome = this.#succeeded(value);
     } catch (error) {
       outcome = this.#failed(error);
     }
     await this.#finish(outcome);
+  }
+
+  /**
+   * Calls in flight when a script ends were forgotten, as in `forEach(async ...)`, so they
+   * are waited for; unless it raced some, whose losers nobody wants.
+   */
+  #noticeRaces() {
+    for (const name of ["race", "any"]) {
+      const original = Promise[name];
+      Promise[name] = (items) => {
+        this.#raced = true;
+        return original.call(Promise, items);
+      };
+    }
   }
 
   #succeeded(value) {
@@ -166,6 +187,7 @@ export class Harness {
   #failed(error) {
     const place = locate(error, this.#options.scriptFrame, this.#job.source);
     const told = describeError(error);
+    told.message = told.message.replace(new RegExp(` at ${this.#options.scriptFrame.source}`), "");
     if (told.hint === "") told.hint = this.#hintFor(told.message);
     return { status: "failed", error: { ...told, ...place } };
   }
@@ -177,8 +199,10 @@ export class Harness {
       /does not provide an export named '(\S+)'/.exec(message) ?? [];
     if (name === undefined) return "";
     if (ABSENT.has(name)) return "A script has no network, files or processes of its own; call a tool.";
-    const near = nearest(name, [...Object.keys(this.#job.names), "search", "describe"]);
-    return near.length > 0 ? `Did you mean ${near.join(", ")}?` : "";
+    const known = [...Object.keys(this.#job.names), "search", "describe"];
+    const near = nearest(name, known);
+    if (near.length > 0) return `Did you mean ${near.join(", ")}?`;
+    return message.includes("export named") ? `"tools" has ${known.join(", ")}.` : "";
   }
 
   async #finish(outcome) {
@@ -231,6 +255,7 @@ export class Harness {
     const next = this.#queue.shift();
     if (next) this.#begin(next);
     call.settle(value ?? null, error);
+    this.#onReply();
   }
 
   #log(stream, text) {

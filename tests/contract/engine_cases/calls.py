@@ -25,6 +25,12 @@ def only(*tools: str):
     return check
 
 
+def all_done(outcome, desk) -> None:
+    assert [call.tool for call in desk.calls].count("desk.echo") == 2
+    assert desk.cancelled == 0
+    assert outcome.truncated == ()
+
+
 def losers_listed(outcome, desk) -> None:
     assert any("still running" in cut and "desk.slow" in cut for cut in outcome.truncated)
     assert desk.cancelled == 1
@@ -81,6 +87,31 @@ CASES = [
         python=py("a = desk.echo(n=1)\nb = await desk.echo(n=2)\nreturn [b['n'], (await a)['n']]"),
         value=[2, 1],
         also=lambda _, desk: [c.args["n"] for c in desk.calls] == [2, 1] or _fail(desk.calls),
+    ),
+    Case(
+        name="forgotten_in_flight",
+        ids=("T1",),
+        typescript=ts(
+            "[1, 2].forEach(async (n) => { await desk.slow({ s: 0.05, n }); await desk.echo({ n }); });\n"
+            "return 1;"
+        ),
+        value=1,
+        also=all_done,
+    ),
+    Case(
+        name="forgotten_in_flight_and_failed",
+        ids=("T1", "R13"),
+        typescript=ts("[1].forEach(async () => { await desk.fail({}); }); return 1;"),
+        **failed("not_found", "There is no such thing."),
+    ),
+    Case(
+        name="error_in_a_timer",
+        ids=("R13",),
+        typescript=ts(
+            'setTimeout(() => { throw new Error("late"); }, 0);\n'
+            "await new Promise((done) => setTimeout(done, 50)); return 1;"
+        ),
+        **failed("exception", "late"),
     ),
     Case(
         name="race",

@@ -229,6 +229,13 @@ CASES = [
         **failed("unknown_tool", "desk.ecko", hint=("desk.echo",)),
     ),
     Case(
+        name="network_by_name",
+        ids=("L7", "C23"),
+        unless=frozenset({"files"}),
+        typescript=ts('return await fetch("https://example.com/");'),
+        **threw("fetch is not defined", hint=("call a tool",)),
+    ),
+    Case(
         name="invented_toolset",
         ids=("R27",),
         typescript=ts("// @ts-nothing\nreturn await dekk.echo({});"),
