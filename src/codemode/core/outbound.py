@@ -47,9 +47,10 @@ from codemode.core.needs import (
 )
 from codemode.core.policy import DEFAULT, Policy, decide
 from codemode.core.redirect import follow, location
-from codemode.core.run import CallError, CallRecord, CallState, Preview, Reply, ToolCall
+from codemode.core.run import CallError, CallRecord, Preview, Reply, ToolCall
 from codemode.core.scrub import Scrubber
 from codemode.core.tool import Directory, JsonValue, Tool
+from codemode.core.trace import Trace, read_answer, replay, unknown_hint
 from codemode.core.validate import Validators, check_json
 from codemode.errors import (
     BadAnswer,
@@ -62,33 +63,9 @@ from codemode.errors import (
     NeedsContainer,
     NotAllowed,
     OutcomeUnknown,
-    ResponseTooLarge,
     UpstreamError,
     UpstreamTimeout,
 )
-
-GATEWAY_ERRORS = frozenset({502, 504})
-"""A gateway lost the service behind it: a write may have been applied."""
-
-
-@dataclass(slots=True)
-class _Trace:
-    """Facts of one call, as far as it has come."""
-
-    tool: Tool | None = None
-    state: CallState = "refused"
-    rule: str = ""
-    credential: str | None = None
-    destinations: list[str] = field(default_factory=list)
-    entry: Entry | None = None
-    digest: str = ""
-    nth: int = 0
-    replayed: bool = False
-    keep_value: bool = True
-    status: int | None = None
-    sent_bytes: int = 0
-    received_bytes: int = 0
-    mismatch: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -128,7 +105,7 @@ class OutboundRun:
         Handle call number *seq* (from 1). Never raises for what a call can end in:
         the script gets it as a `Reply`, the operator as an `AuditEvent`.
         """
-        trace = _Trace()
+        trace = Trace()
         error: CallError | None = None
         value: JsonValue = None
         try:
@@ -149,7 +126,7 @@ class OutboundRun:
         return reply
 
     def _steps(
-        self, call: ToolCall, seq: int, trace: _Trace, has_workspace: bool
+        self, call: ToolCall, seq: int, trace: Trace, has_workspace: bool
     ) -> Generator[Need, Supply, JsonValue]:
         tool = trace.tool = self.directory.get(call.tool)
         limit = self.max_calls if self.policy.max_calls is None else self.policy.max_calls
@@ -181,7 +158,7 @@ class OutboundRun:
             trace.rule = f"{decision.rule} (approved)"
         earlier = yield from self._reserve(tool, call.args, trace)
         if earlier is not None:
-            return _replay(tool, earlier, trace)
+            return replay(tool, earlier, trace)
         assert trace.entry is not None
         if tool.idempotency_header and isinstance(request, HttpRequest):
             # 36 characters: the shortest limit that services have is that of a UUID.
@@ -190,7 +167,7 @@ class OutboundRun:
         response = yield from self._send(tool, request, trace)
         if trace.entry.durable:
             yield NeedExecuted(key=trace.entry.key)
-        value = _read(binding, tool, request, response, trace)
+        value = read_answer(binding, tool, request, response, trace)
         if isinstance(value, FileValue):
             trace.keep_value = False
             file = replace(value, data=self.scrubber.data(value.data))
@@ -219,7 +196,7 @@ class OutboundRun:
         return replace(request, body=b"".join(pieces), parts=())
 
     def _reserve(
-        self, tool: Tool, args: Mapping[str, JsonValue], trace: _Trace
+        self, tool: Tool, args: Mapping[str, JsonValue], trace: Trace
     ) -> Generator[Need, Supply, Entry | None]:
         """None once the call is ours to send; else the entry that answers it."""
         trace.digest = f"{tool.id} {canonical(args).decode()}"
@@ -239,7 +216,7 @@ class OutboundRun:
         return lost
 
     def _send(
-        self, tool: Tool, request: Request, trace: _Trace
+        self, tool: Tool, request: Request, trace: Trace
     ) -> Generator[Need, Supply, Response]:
         if not isinstance(request, HttpRequest):
             trace.destinations.append(_place(request))
@@ -295,7 +272,7 @@ class OutboundRun:
         return secret
 
     def _send_one(
-        self, tool: Tool, request: Request, trace: _Trace
+        self, tool: Tool, request: Request, trace: Trace
     ) -> Generator[Need, Supply, Response]:
         """One request; what its failure means depends on what the tool may change."""
         if isinstance(request, HttpRequest):
@@ -316,7 +293,7 @@ class OutboundRun:
             trace.state = "unknown"
             raise OutcomeUnknown(
                 f"{tool.id} may have been applied: {error.message}",
-                hint=error.hint or _unknown_hint(tool),
+                hint=error.hint or unknown_hint(tool),
                 status=error.status,
                 retryable=repeatable,
             ) from None
@@ -354,7 +331,7 @@ class OutboundRun:
             hint=self.scrubber.text(failure.hint),
         )
 
-    def _finalised(self, trace: _Trace, reply: Reply) -> Entry:
+    def _finalised(self, trace: Trace, reply: Reply) -> Entry:
         assert trace.entry is not None
         keep = trace.keep_value and (trace.entry.durable or self.keep_reads)
         has_value = keep and reply.error is None
@@ -368,7 +345,7 @@ class OutboundRun:
         )
 
     def _record(
-        self, call: ToolCall, seq: int, trace: _Trace, error: CallError | None
+        self, call: ToolCall, seq: int, trace: Trace, error: CallError | None
     ) -> NeedRecord:
         tool_id = self.scrubber.text(trace.tool.id if trace.tool else call.tool[:200])
         effect = trace.tool.effect if trace.tool else None
@@ -407,65 +384,6 @@ class OutboundRun:
                 error=code,
             ),
         )
-
-
-def _read(
-    binding: BindingModule, tool: Tool, request: Request, response: Response, trace: _Trace
-) -> JsonValue | FileValue:
-    try:
-        return binding.read(tool, request, response)
-    except (BadAnswer, OutcomeUnknown) as error:
-        trace.state = "unknown" if isinstance(error, OutcomeUnknown) else "applied"
-        raise
-    except UpstreamError as error:
-        trace.state = "failed"
-        if tool.effect == "read" or error.status not in GATEWAY_ERRORS:
-            raise
-        if not isinstance(request, HttpRequest):
-            raise
-        trace.state = "unknown"
-        raise OutcomeUnknown(
-            f"{tool.id} may have been applied: {error.message}",
-            hint=_unknown_hint(tool),
-            status=error.status,
-            retryable=tool.idempotent,
-        ) from None
-
-
-def _replay(tool: Tool, earlier: Entry, trace: _Trace) -> JsonValue:
-    """
-    What the ledger says instead of a second call.
-
-    Raises:
-        OutcomeUnknown: If nobody knows whether the first one was applied.
-    """
-    trace.replayed = True
-    if decide_replay(tool, earlier) == "replay":
-        trace.state = "applied"
-        trace.rule += " (ledger)"
-        if earlier.error is None:
-            return earlier.value
-        kind = ResponseTooLarge if earlier.error.code == ResponseTooLarge.code else BadAnswer
-        error = kind(earlier.error.message, hint=earlier.error.hint)
-        error.status = earlier.error.status
-        raise error
-    if earlier.outcome == "applied":
-        trace.state = "applied"
-        raise OutcomeUnknown(
-            f"{tool.id} was applied before with these arguments; its answer was not kept.",
-            hint="Look at the service for the result; the call is not repeated.",
-        )
-    trace.state = "unknown"
-    raise OutcomeUnknown(
-        f"{tool.id} was sent before with these arguments and may have been applied.",
-        hint=_unknown_hint(tool),
-    )
-
-
-def _unknown_hint(tool: Tool) -> str:
-    if tool.idempotent:
-        return "Repeating it is harmless."
-    return "Look at the service before doing it again; the call is not repeated for you."
 
 
 def _not_allowed(tool: Tool, rule: str) -> NotAllowed:
