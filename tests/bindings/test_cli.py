@@ -132,6 +132,15 @@ def test_paths_that_leave_the_workspace_are_refused_wherever_they_stand(path, pl
         BINDING.prepare(called, {place: value}, {})
 
 
+@pytest.mark.parametrize("path", ["text:/etc/passwd", "@list", "host:file", "https://x/y"])
+def test_a_path_that_a_program_takes_for_an_instruction_stays_a_path(path):
+    argv = [{"arg": "file"}, {"text": "{file}[0]"}, {"arg": "files", "repeat": True}]
+    called = tool(argv, outputs=["file"])
+    request = BINDING.prepare(called, {"file": path, "files": [path, "a.b/c:d"]}, {})
+    assert request.command.argv == (f"./{path}", f"./{path}[0]", f"./{path}", "a.b/c:d")
+    assert request.outputs == (path,)
+
+
 def test_a_path_is_checked_even_where_no_word_holds_it():
     with pytest.raises(BadArguments):
         BINDING.prepare(tool(["x"], stdin="file"), {"file": "../x"}, {})

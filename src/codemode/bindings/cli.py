@@ -29,6 +29,7 @@ from codemode.bindings import SenderSettings
 from codemode.bindings._command import (
     ENVIRONMENT,
     CommandSender,
+    is_file,
     known_argument,
     properties,
     refuse_unknown,
@@ -46,6 +47,7 @@ FIELDS = frozenset(
 ITEM_FIELDS = frozenset({"arg", "flag", "repeat", "join", "when", "text"})
 PLAIN_PARSERS = frozenset({"text", "lines", "json"})
 HOLE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
+SPECIAL_PATH = re.compile(r"@|[A-Za-z][A-Za-z0-9+.-]*:")
 
 _UNSET: Any = object()
 
@@ -161,10 +163,11 @@ class CliBinding:
                 could leave the workspace.
         """
         spec: CliSpec = tool.binding.spec
+        given = with_defaults(tool, args)
         values = {
             # null says "not given": no program has a word for it
-            name: value
-            for name, value in with_defaults(tool, args).items()
+            name: _plain_path(value) if is_file(properties(tool.args)[name]) else value
+            for name, value in given.items()
             if value is not None
         }
         return CommandRequest(
@@ -175,7 +178,7 @@ class CliBinding:
                 env={**ENVIRONMENT, **spec.env},
                 timeout_s=spec.timeout_s,
             ),
-            outputs=tuple(_pattern(output, values) for output in spec.outputs),
+            outputs=tuple(_pattern(output, given) for output in spec.outputs),
             effect=tool.effect,
         )
 
@@ -263,6 +266,16 @@ def _output(item: object, args: Schema, *, field: str) -> Output:
             known_argument(name, args, field=f"{field}.glob")
         return Output(pattern=item["glob"])
     raise InvalidRow('needs an argument\'s name or {"glob": pattern}', field=field)
+
+
+def _plain_path(value: JsonValue) -> JsonValue:
+    """
+    A path that no program takes for more: ``text:/etc/passwd`` and ``@list`` are
+    instructions to ImageMagick, ``host:file`` is another machine's file to tar.
+    """
+    if isinstance(value, list):
+        return [_plain_path(one) for one in value]
+    return f"./{value}" if SPECIAL_PATH.match(value) else value
 
 
 def _words(spec: CliSpec, values: Mapping[str, JsonValue]) -> Iterator[str]:
