@@ -77,6 +77,10 @@ def test_what_is_done_about_an_earlier_call() -> None:
         (entry(state="executed"), "unknown"),
     ]
     assert [decide_replay(pay, earlier) for earlier, _ in table] == [want for _, want in table]
+    look = http_tool("look")
+    assert [decide_replay(look, earlier) for earlier, _ in table] == [
+        "replay" if earlier is not None and earlier.has_value else "send" for earlier, _ in table
+    ]
 
 
 # -- on disk ----------------------------------------------------------------------------------

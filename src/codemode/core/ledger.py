@@ -112,17 +112,23 @@ def decide_replay(tool: Tool, earlier: Entry | None) -> Verdict:
 
     ==  =======================================================  =======
     1   not known, or it failed or was refused before            send
-    2   finalised as applied, value or error kept                replay
-    3   a read, or the row says that repeating it is harmless    send
-    4   the service takes idempotency keys, and still knows it   send
-    5   reserved, executed or unknown                            unknown
+    2   finalised as applied, and its value was kept             replay
+    3   a read                                                   send
+    4   finalised as applied, and its answer was an error        replay
+    5   the row says that repeating it is harmless               send
+    6   the service takes idempotency keys, and still knows it   send
+    7   reserved, executed, unknown, or the value was not kept   unknown
     ==  =======================================================  =======
     """
     if earlier is None or earlier.outcome in ("failed", "refused"):
         return "send"
-    if earlier.outcome == "applied" and (earlier.has_value or earlier.error is not None):
+    if earlier.outcome == "applied" and earlier.has_value:
         return "replay"
-    if tool.effect == "read" or tool.idempotent:
+    if tool.effect == "read":
+        return "send"
+    if earlier.outcome == "applied" and earlier.error is not None:
+        return "replay"
+    if tool.idempotent:
         return "send"
     if tool.idempotency_header and earlier.age_s < KEY_LIFE_S:
         return "send"
