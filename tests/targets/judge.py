@@ -69,7 +69,7 @@ def judge(cases: Iterable[Case], language: str, folder: Path) -> dict[str, Verdi
     cases = list(cases)
     tools = {case.name: tool(case.name, case.schema) for case in cases}
     generated = stubs(Directory(tools.values()), language)
-    call = {"typescript": _typescript_call, "python": _python_call}[language]
+    call = {"typescript": typescript_call, "python": python_call}[language]
     places: list[tuple[str, str]] = []
     lines: list[str] = []
     for case in cases:
@@ -90,12 +90,14 @@ def judge(cases: Iterable[Case], language: str, folder: Path) -> dict[str, Verdi
     }
 
 
-def check_typescript(files: Mapping[str, str], lines: list[str], folder: Path) -> dict[int, str]:
+def check_typescript(
+    files: Mapping[str, str], lines: list[str], folder: Path, *, toolset: str = "cases"
+) -> dict[int, str]:
     """Index of a line -> what tsc says of it. A message about the stubs fails."""
     write(folder / "stubs", files)
     assert not any("\n" in line for line in lines)
     (folder / "script.ts").write_text(
-        "\n".join(['import { cases } from "tools";', *lines]), encoding="utf-8"
+        "\n".join([f'import {{ {toolset} }} from "tools";', *lines]), encoding="utf-8"
     )
     options = {**OPTIONS, "skipLibCheck": False}
     config = {"compilerOptions": options, "files": ["script.ts", "stubs/tools.d.ts"]}
@@ -111,12 +113,21 @@ def check_typescript(files: Mapping[str, str], lines: list[str], folder: Path) -
     return _messages(done.stdout, r"script\.ts\((\d+),\d+\): (.*)", skip=2)
 
 
-def check_python(files: Mapping[str, str], lines: list[str], folder: Path) -> dict[int, str]:
+def check_python(
+    files: Mapping[str, str], lines: list[str], folder: Path, *, toolset: str = "cases"
+) -> dict[int, str]:
     """Index of a line -> what ty says of it. A message about the stubs fails."""
     write(folder / "stubs", files)
     assert not any("\n" in line for line in lines)
     (folder / "script.py").write_text(
-        "\n".join(["from tools import cases", "async def main():", *("  " + x for x in lines)]),
+        "\n".join(
+            [
+                f"from tools import {toolset}",
+                "async def main():",
+                "  ...",
+                *("  " + x for x in lines),
+            ]
+        ),
         encoding="utf-8",
     )
     done = subprocess.run(
@@ -134,7 +145,7 @@ def check_python(files: Mapping[str, str], lines: list[str], folder: Path) -> di
         timeout=100,
         cwd=folder,
     )
-    return _messages(done.stdout, r"script\.py:(\d+):\d+: (.*)", skip=3)
+    return _messages(done.stdout, r"script\.py:(\d+):\d+: (.*)", skip=4)
 
 
 def _messages(output: str, pattern: str, *, skip: int) -> dict[int, str]:
@@ -149,26 +160,26 @@ def _messages(output: str, pattern: str, *, skip: int) -> dict[int, str]:
     return found
 
 
-def _typescript_call(tool: Tool, value: Any) -> str:
+def typescript_call(tool: Tool, value: Any) -> str:
     name = typescript.TARGET.tool_name(tool.name)
     return f"await cases.{name}({typescript.literal(value)});"
 
 
-def _python_call(tool: Tool, value: Mapping[str, Any]) -> str:
+def python_call(tool: Tool, value: Mapping[str, Any]) -> str:
     name = python.TARGET.tool_name(tool.name)
     keywords = parameters(tool, tuple(value))
     value = _as_python(value, tool.args)
-    given = ", ".join(f"{keywords[key]}={_python_literal(item)}" for key, item in value.items())
+    given = ", ".join(f"{keywords[key]}={python_literal(item)}" for key, item in value.items())
     return f"await cases.{name}({given})"
 
 
-def _python_literal(value: Any) -> str:
+def python_literal(value: Any) -> str:
     if isinstance(value, tuple):
-        return "(" + "".join(_python_literal(item) + ", " for item in value) + ")"
+        return "(" + "".join(python_literal(item) + ", " for item in value) + ")"
     if isinstance(value, list):
-        return "[" + ", ".join(map(_python_literal, value)) + "]"
+        return "[" + ", ".join(map(python_literal, value)) + "]"
     if isinstance(value, Mapping):
-        items = (f"{python.literal(key)}: {_python_literal(item)}" for key, item in value.items())
+        items = (f"{python.literal(key)}: {python_literal(item)}" for key, item in value.items())
         return "{" + ", ".join(items) + "}"
     return python.literal(value)
 

@@ -176,7 +176,7 @@ def test_a_second_checker_agrees_on_python(tmp_path: Path, monkeypatch: pytest.M
 
     def pyright(files: Any, lines: list[str], folder: Path) -> dict[int, str]:
         write(folder / "stubs", files)
-        body = ["from tools import cases", "async def main():", *("  " + x for x in lines)]
+        body = ["from tools import cases", "async def main():", "  ...", *("  " + x for x in lines)]
         (folder / "script.py").write_text("\n".join(body), encoding="utf-8")
         config = {
             "pythonVersion": "3.13",
@@ -194,7 +194,7 @@ def test_a_second_checker_agrees_on_python(tmp_path: Path, monkeypatch: pytest.M
         found: dict[int, str] = {}
         for one in json.loads(done.stdout)["generalDiagnostics"]:
             assert Path(one["file"]).name == "script.py", one
-            found.setdefault(one["range"]["start"]["line"] - 2, one["message"])
+            found.setdefault(one["range"]["start"]["line"] - 3, one["message"])
         return found
 
     monkeypatch.setattr("targets.judge.check_python", pyright)

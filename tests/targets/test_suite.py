@@ -18,7 +18,7 @@ import pytest
 from codemode.core.tool import Directory, Tool
 from codemode.targets import python, typescript
 
-from .judge import _python_literal, check_python, check_typescript, stubs, tool
+from .judge import check_python, check_typescript, python_literal, stubs, tool
 
 SUITE = Path(__file__).resolve().parents[3] / "shared/conformance/json-schema-test-suite/tests"
 
@@ -85,7 +85,7 @@ def lines(group: Group, language: str) -> list[list[str]]:
         else:
             name = python.TARGET.tool_name(group.tool.name)
             forms = (test["data"], tuples(test["data"]))
-            made.append([f"await cases.{name}(v={_python_literal(form)})" for form in forms])
+            made.append([f"await cases.{name}(v={python_literal(form)})" for form in forms])
     return made
 
 
