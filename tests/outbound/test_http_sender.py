@@ -344,6 +344,15 @@ async def test_a_connection_that_breaks_after_sending_leaves_the_outcome_open() 
             await ask(saying(*pieces), method="POST", body=b"{}")
 
 
+async def test_a_connection_that_breaks_while_the_body_is_sent_leaves_the_outcome_open() -> None:
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.transport.abort()
+
+    with pytest.raises(OutcomeUnknown):
+        await ask(hang_up, method="POST", body=b"x" * (32 << 20))
+
+
 async def test_an_answer_that_is_no_http_leaves_the_outcome_open() -> None:
     with pytest.raises(OutcomeUnknown):
         await ask(saying(b"SSH-2.0-OpenSSH_9.2\r\n\r\n"), method="POST")
