@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from codemode.core.note import note
 from codemode.core.schema import MAX_DEPTH, Reader
-from codemode.core.spelling import is_old, modern
+from codemode.core.spelling import modern
 from codemode.core.tool import Binding, Tool, Toolset
 from codemode.core.types import (
     INTEGER,
@@ -208,7 +208,6 @@ def test_anything_at_all_is_read_without_a_crash(schema: Any) -> None:
     if isinstance(schema, dict):
         Reader({"a": schema}).read(a_tool(schema, schema))
         modern(schema)
-        is_old(schema)
     else:
         read(schema)
 
@@ -260,6 +259,4 @@ def test_an_object_without_declared_properties_is_a_map() -> None:
 )
 def test_older_spellings_are_rewritten(old: Any, new: Any) -> None:
     assert modern(old) == new
-    assert is_old(old) == (old != new)
-    assert not is_old(new)
     assert modern(new) == new

@@ -15,44 +15,7 @@ _MAPS = frozenset(
 
 _PREFIXES = (("#/definitions/", "#/$defs/"), ("#/components/schemas/", "#/$defs/"))
 
-_OLD = frozenset(
-    {"definitions", "components", "nullable", "x-nullable", "additionalItems", "dependencies", "id"}
-)
-
-
 _CHOICES = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
-
-
-def is_old(schema: Any) -> bool:
-    """Whether *schema* says anything that 2020-12 spells in another way."""
-    stack = [schema]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, list):
-            stack.extend(node)
-        elif isinstance(node, Mapping):
-            if not _OLD.isdisjoint(node) or _is_old_here(node):
-                return True
-            for key, value in node.items():
-                if key in _MAPS and isinstance(value, Mapping):
-                    stack.extend(value.values())
-                elif key not in _DATA and isinstance(value, dict | list):
-                    stack.append(value)
-    return False
-
-
-def _is_old_here(node: Mapping[str, Any]) -> bool:
-    return (
-        isinstance(node.get("items"), list)
-        or isinstance(node.get("exclusiveMinimum"), bool)
-        or isinstance(node.get("exclusiveMaximum"), bool)
-        or isinstance(node.get("required"), bool)
-        or node.get("type") in ("file", "any")
-        or (isinstance(node.get("$ref"), str) and node["$ref"].startswith(_OLD_REFS))
-    )
-
-
-_OLD_REFS = tuple(old for old, _ in _PREFIXES)
 
 
 def modern(schema: Any) -> Any:

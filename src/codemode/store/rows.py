@@ -26,7 +26,7 @@ from codemode.core.names import (
     refuse_toolset,
 )
 from codemode.core.reference import Unresolved, find
-from codemode.core.spelling import is_old, modern
+from codemode.core.spelling import modern
 from codemode.core.tool import Binding, Directory, Quarantined, Schema, Tool, Toolset
 from codemode.errors import DirectoryError, InvalidRow, NameCollision
 from codemode.store.format import RowFields, ToolsetFields, path_text, same_words
@@ -36,11 +36,11 @@ NOT_TOOLSETS = frozenset({"schema.json", "credentials.json", "servers.json"})
 """Files beside the toolsets that hold something else."""
 
 _OLD_TEXT = re.compile(
-    r'"(definitions|components|nullable|x-nullable|additionalItems|dependencies|id)"\s*:'
-    r'|"items"\s*:\s*\[|"(exclusiveM\w+|required)"\s*:\s*(true|false)'
-    r'|"type"\s*:\s*"(file|any)"'
+    r'"(definitions|components|nullable|x-nullable|additionalItems|dependencies)"\s*:'
+    r'|"id"\s*:\s*"|"items"\s*:\s*\[|"(exclusiveM\w+|required)"\s*:\s*(true|false)'
+    r'|"type"\s*:\s*"(file|any)"|"#/(definitions|components)/'
 )
-"""Whether any schema of a file may be in an older spelling; saves reading them all twice."""
+"""Whether any schema of a file may be in an older spelling; saves rewriting them all."""
 
 Place = tuple[str | int, ...]
 
@@ -157,7 +157,7 @@ class _File:
         """The shared schemas that can be used; those that cannot are reported and left out."""
         kept: dict[str, Schema] = {}
         for name, schema in defs.items():
-            schema = modern(schema) if self.may_be_old and is_old(schema) else schema
+            schema = modern(schema) if self.may_be_old else schema
             if problem := _invalid_schema(schema):
                 at: Place = ("$defs", name, *problem[1])
                 self.quarantine(problem[0], field=path_text(at), at=at)
@@ -333,7 +333,7 @@ def _arguments(schema: Any, may_be_old: bool) -> Schema:
 
 def _checked(schema: Any, field: str, may_be_old: bool) -> Any:
     """*schema* in 2020-12 spelling, or a fault that points into it."""
-    if may_be_old and is_old(schema):
+    if may_be_old:
         schema = modern(schema)
     if problem := _invalid_schema(schema):
         raise _Fault(problem[0], field, *problem[1])
