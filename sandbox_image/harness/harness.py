@@ -45,6 +45,7 @@ MAX_AGE_S = float(os.environ.get("CODEMODE_MAX_AGE_S", "7200"))
 """A backstop for a host that vanished without closing the channel."""
 MAX_WAITING_CALLS = 10_000
 WARM_S = 30.0
+IDLE_S = 0.2
 
 LANGUAGES = {
     "python": [sys.executable, "-I", "-X", "utf8", os.path.join(HERE, "python", "child.py")],
@@ -169,7 +170,8 @@ class Harness:
         chosen = self._warm.pop(job["language"], None)
         for other in self._warm.values():
             self.reaper.uncounted.add(other.child.pid)
-            other.stop()
+            # Its end costs time that the script's first line should not wait for.
+            self.loop.call_later(IDLE_S, other.stop)
         if chosen is None or not chosen.versions.result():
             self.fail("crashed", f"This image cannot run {job['language']}.")
             return
@@ -324,12 +326,16 @@ class Harness:
         self._spawn(self._report(done, script))
 
     async def _report(self, done: dict[str, Any], script: Script | None) -> None:
+        used_s = self.reaper.cpu_s - self._warm_cpu_s
         if script is not None:
+            if not script.child.exited.done():
+                used_s += cpu_s_of(script.child.pid)
             script.stop()
-            await script.child.exited
         kill_everything_else()
         done["truncated"] = [*done["truncated"], *self._logs.truncated()]
         if self._job.get("collect_files"):
+            if script is not None:
+                await script.child.exited  # nothing may change while it is read
             found, left = self._workspace.collect(self._job["limits"]["max_file_bytes"])
             done["files"] = [
                 {"path": path, "data": base64.b64encode(data).decode()} for path, data in found
@@ -337,9 +343,8 @@ class Harness:
             done["truncated"] += left
         # gVisor counts a blocked thread as busy; nobody used more than there was.
         most_s = (time.monotonic() - self._assigned) * (os.cpu_count() or 1)
-        used_s = min(max(0.0, self.reaper.cpu_s - self._warm_cpu_s), most_s)
         done["usage"] = {
-            "cpu_ms": used_s * 1000,
+            "cpu_ms": min(max(0.0, used_s), most_s) * 1000,
             "peak_memory_mib": sandbox.peak_memory_mib(),
         }
         self._send({"type": "done", **done})

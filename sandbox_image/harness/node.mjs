@@ -7,6 +7,13 @@ import { Harness, toolsModule } from "./core.mjs";
 const TOOLS = "codemode:tools";
 const SCRIPT = "codemode:script";
 const WARM = "codemode:warm";
+const WARM_TOOLS = "codemode:warm-tools";
+const REHEARSAL = `
+  import { rehearsal, ToolError } from "tools";
+  export default async (): Promise<unknown> => {
+    console.log("warm", { n: 1 });
+    return await Promise.all([1, 2].map((n: number) => rehearsal.call({ n })));
+  };`;
 
 // The script gets the globals that it has in the isolate engine, no more.
 const REMOVED = ["process", "Buffer", "global", "navigator", "localStorage", "sessionStorage"];
@@ -21,11 +28,14 @@ module.registerHooks({
       return { url: specifier, format: "module", shortCircuit: true };
     }
     if (!context.parentURL?.startsWith("codemode:")) return next(specifier, context);
-    if (specifier === "tools") return { url: TOOLS, format: "module", shortCircuit: true };
+    if (specifier === "tools") {
+      const url = context.parentURL === WARM ? WARM_TOOLS : TOOLS;
+      return { url, format: "module", shortCircuit: true };
+    }
     throw new Error(`Only "tools" can be imported here, not ${JSON.stringify(specifier)}.`);
   },
   load(url, context, next) {
-    if (url === TOOLS) return { format: "module", source: toolsModule(), shortCircuit: true };
+    if (url === TOOLS || url === WARM_TOOLS) return { format: "module", source: toolsModule(), shortCircuit: true };
     if (url !== SCRIPT && url !== WARM) return next(url, context);
     // "strip" puts blanks where types stood, so every line and column stays.
     return { format: "module", source: stripTypes(source), shortCircuit: true };
@@ -53,6 +63,24 @@ function send(text) {
 
 function usage() {
   return {}; // the process around this one measures it
+}
+
+/** Run a script that nobody sees, so that the first real one finds everything loaded. */
+async function rehearse() {
+  const rehearsal = new Harness({
+    send(text) {
+      const { type, id } = JSON.parse(text);
+      if (type === "call") rehearsal.receive(`{"type":"reply","id":${id},"value":null}`);
+    },
+    importScript: (text) => importScript(text, WARM),
+    scriptFrame: /$^/,
+    usage,
+  });
+  const names = { rehearsal: { call: { tool: "rehearsal.call" } } };
+  const job = { source: REHEARSAL, names, input: null, limits: {} };
+  rehearsal.receive(JSON.stringify({ type: "run", job }));
+  await rehearsal.finished;
+  for (const name of ["tools", "input"]) delete globalThis[name];
 }
 
 const harness = new Harness({
@@ -85,6 +113,6 @@ channel.on("data", (data) => {
 });
 channel.on("end", () => host.exit(0));
 
-await importScript("export const warm: number = 1;", WARM); // loads the type stripper
+await rehearse();
 for (const name of REMOVED) delete globalThis[name];
 send(JSON.stringify({ warm: host.versions.node }));

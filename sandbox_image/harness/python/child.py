@@ -19,6 +19,16 @@ import stubs
 sys.path.pop(0)
 
 CHANNEL = 3
+REHEARSAL = """
+from tools import rehearsal, ToolError
+import asyncio
+values = await asyncio.gather(*[rehearsal.call(n=n) for n in range(2)])
+try:
+    await rehearsal.missing()
+except ToolError as error:
+    problem = str(error)
+return {"values": values, "problem": problem}
+"""
 
 
 def read_frame() -> dict[str, Any] | None:
@@ -55,18 +65,53 @@ def answered(calls: stubs.Calls) -> None:
         calls.reply(frame)
 
 
-async def run(job: dict[str, Any]) -> None:
-    calls = stubs.Calls(send)
+async def run(job: dict[str, Any], calls: stubs.Calls) -> dict[str, Any]:
+    """The fields of `done`."""
     sys.modules.update(stubs.modules(job["names"], calls))
-    out, err = printing.capture(send)
-    asyncio.get_running_loop().add_reader(CHANNEL, answered, calls)
     try:
         main = script.compile_script(job["source"], job["input"])
-        send({"type": "started"})
+        calls.tell({"type": "started"})
         value = await main()
-        done = outcome.succeeded(value, calls, job["limits"]["max_result_bytes"])
+        return outcome.succeeded(value, calls, job["limits"]["max_result_bytes"])
     except BaseException as error:  # sys.exit and KeyboardInterrupt are the script's own too
-        done = outcome.failed(error, job["source"], calls)
+        return outcome.failed(error, job["source"], calls)
+
+
+async def rehearse() -> None:
+    """Run a script that nobody sees, so that the first real one finds everything loaded."""
+
+    def send(frame: dict[str, Any]) -> None:
+        json.dumps(frame)
+        if frame["type"] == "call":
+            loop.call_soon(calls.reply, {"type": "reply", "id": frame["id"], "value": None})
+
+    loop = asyncio.get_running_loop()
+    calls = stubs.Calls(send)
+    job = {
+        "source": REHEARSAL,
+        "names": {"rehearsal": {"call": {"tool": "rehearsal.call"}}},
+        "input": None,
+        "limits": {"max_result_bytes": 1000},
+    }
+    await run(job, calls)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tools"]:
+        del sys.modules[name]
+
+
+async def serve() -> None:
+    """Warm up, wait for `run`, run it, and end."""
+    await rehearse()
+    send({"warm": platform.python_version()})
+    loop = asyncio.get_running_loop()
+    assigned: asyncio.Future[dict[str, Any] | None] = loop.create_future()
+    loop.add_reader(CHANNEL, lambda: assigned.done() or assigned.set_result(read_frame()))
+    frame = await assigned
+    if frame is None:
+        return
+    calls = stubs.Calls(send)
+    out, err = printing.capture(send)
+    loop.add_reader(CHANNEL, answered, calls)
+    done = await run(frame["job"], calls)
     out.flush()
     err.flush()
     send({"type": "done", **done})
@@ -76,10 +121,7 @@ async def run(job: dict[str, Any]) -> None:
 def main() -> None:
     os.set_inheritable(CHANNEL, False)
     sys.set_int_max_str_digits(0)
-    send({"warm": platform.python_version()})
-    frame = read_frame()
-    if frame is not None:
-        asyncio.run(run(frame["job"]))
+    asyncio.run(serve())
 
 
 if __name__ == "__main__":

@@ -106,11 +106,11 @@ class Calls:
     Calls of one run: made, started, in flight.
 
     Args:
-        send: Takes one frame.
+        send: Takes one frame; kept as `tell`.
     """
 
     def __init__(self, send: Callable[[dict[str, Any]], None]) -> None:
-        self._send = send
+        self.tell = send
         self._waiting: dict[int, tuple[str, asyncio.Future[dict[str, Any]]]] = {}
         self._idle: dict[int, Call] = {}
         self._last_id = 0
@@ -127,7 +127,7 @@ class Calls:
         number = self._last_id
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[number] = (tool, future)
-        self._send({"type": "call", "id": number, "tool": tool, "args": args})
+        self.tell({"type": "call", "id": number, "tool": tool, "args": args})
         return await future
 
     def reply(self, frame: dict[str, Any]) -> None:
