@@ -50,7 +50,13 @@ def test_text_that_is_not_toml_names_the_line(tmp_path: Path) -> None:
 
 
 def test_paths_start_at_the_files_folder(tmp_path: Path) -> None:
-    config = read(tmp_path, "directory = 'rows'\nstate = 'kept'\n[policy]\nfile = 'p.toml'")
+    config = read(
+        tmp_path,
+        "directory = 'rows'\nstate = 'kept'\n[policy]\nfile = 'p.toml'\n"
+        "[mcp_servers.s]\nroots = ['docs', '/srv']\ncwd = 'here'",
+    )
+    server = config.mcp_servers["s"]
+    assert server == {"roots": [str(tmp_path / "docs"), "/srv"], "cwd": str(tmp_path / "here")}
     assert config.directory == tmp_path / "rows"
     assert config.state_folder == tmp_path / "kept"
     assert config.policy.file == tmp_path / "p.toml"

@@ -201,6 +201,9 @@ def _anchored(config: Config, base: Path) -> Config:
             "directory": at(config.directory),
             "state": at(config.state),
             "policy": config.policy.model_copy(update={"file": at(config.policy.file)}),
+            "mcp_servers": {
+                name: _anchored_server(table, base) for name, table in config.mcp_servers.items()
+            },
             "audit": config.audit.model_copy(update={"file": at(config.audit.file)}),
             "credentials": {
                 name: section.model_copy(update={"path": at(section.path)})
@@ -208,3 +211,15 @@ def _anchored(config: Config, base: Path) -> Config:
             },
         }
     )
+
+
+def _anchored_server(table: dict[str, Any], base: Path) -> dict[str, Any]:
+    """An MCP server's folders; what is no text is left for its own check to refuse."""
+    placed = dict(table)
+    if isinstance(cwd := table.get("cwd"), str):
+        placed["cwd"] = str(base / Path(cwd).expanduser())
+    if isinstance(roots := table.get("roots"), list):
+        placed["roots"] = [
+            str(base / Path(root).expanduser()) if isinstance(root, str) else root for root in roots
+        ]
+    return placed
