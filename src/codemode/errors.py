@@ -23,6 +23,7 @@ Every exception codemode raises, and how each edge reports it.
     + OutcomeUnknown        it may have acted; the call is never repeated
     + BadAnswer             it acted, but its answer cannot be used
       - ResponseTooLarge    it answered more than the run may receive
+  x TraceError              a recorded trace cannot be found or opened
   x HostFault               a fault of this program; the log has it under its id
   x CheckUnavailable        a checker is missing or broken; run doctor
   x EngineError             the sandbox, not the script, failed
@@ -65,6 +66,7 @@ __all__ = [
     "ProtocolError",
     "ResponseTooLarge",
     "ScriptRefused",
+    "TraceError",
     "UnknownRun",
     "UnknownTool",
     "UpstreamError",
@@ -239,6 +241,12 @@ class ResponseTooLarge(BadAnswer):
     code = "response_too_large"
 
 
+class TraceError(CodemodeError):
+    """A recorded trace cannot be found, opened or recognised."""
+
+    code = "bad_trace"
+
+
 class HostFault(CodemodeError):
     """A fault of this program. The message carries an opaque id; the log has the rest."""
 
@@ -286,6 +294,7 @@ REPORT: dict[type[CodemodeError], tuple[int, int, int]] = {
     UnknownTool: (404, 2, -32602),
     UnknownRun: (404, 2, -32602),
     ScriptRefused: (422, 2, -32602),
+    TraceError: (422, 2, -32602),
     CallRefused: (403, 2, -32001),
     UpstreamError: (502, 3, -32002),
     UpstreamTimeout: (504, 3, -32002),
