@@ -133,6 +133,36 @@ async def test_a_process_that_died_while_idle_serves_nobody(engine: IsolateEngin
     assert outcome.value == {"n": 1}
 
 
+def monty_workers() -> list[int]:
+    return [pid for pid, command in children().items() if "monty subprocess" in command]
+
+
+SPIN = "from tools import desk\nawait desk.echo()\nwhile True:\n    pass"
+
+
+@linux
+@pytest.mark.case("attack:51")
+async def test_killing_monty_is_engine_lost_and_the_next_run_works(engine: IsolateEngine) -> None:
+    called = asyncio.Event()
+
+    async def answer(call: ToolCall, workspace: object) -> Reply:
+        called.set()
+        return Reply(value=1)
+
+    task = asyncio.create_task(engine.run(job(SPIN, language="python"), answer))
+    async with asyncio.timeout(30):
+        await called.wait()
+
+    for pid in monty_workers():  # the idle ones too
+        os.kill(pid, signal.SIGKILL)
+    async with asyncio.timeout(10):
+        outcome = await task
+
+    assert outcome.status == "engine_lost", outcome
+    fine = await engine.run(job("return 1", language="python"), Answers())
+    assert fine.value == 1
+
+
 @linux
 @pytest.mark.case("attack:85")
 async def test_runs_at_once_never_share_a_process(engine: IsolateEngine) -> None:

@@ -108,15 +108,20 @@ class MontyPool:
             prepared = prepare(job.source, job.names)
         except Unrunnable as refused:
             return Outcome(status="failed", error=refused.error)
-        session = await self._take(_key(job.limits))
-        try:
-            async with asyncio.timeout(job.limits.wall_s):
-                return await _Run(session.feed, job, prepared, calls, logs).outcome()
-        except TimeoutError:
-            return too_long(job.limits)
-        finally:
-            self._later(_leave(session.feed))
-            self._refill()
+        for _ in range(self._warm + 2):
+            session = await self._take(_key(job.limits))
+            run = _Run(session.feed, job, prepared, calls, logs)
+            try:
+                async with asyncio.timeout(job.limits.wall_s):
+                    if await run.is_ready():
+                        return await run.outcome()
+            except TimeoutError:
+                return too_long(job.limits)
+            finally:
+                self._later(_leave(session.feed))
+                self._refill()
+            # The worker had died while idle: nothing of the script has happened.
+        raise EngineUnavailable("Monty's workers die before they run anything.")
 
     async def close(self) -> None:
         """End every worker. Idempotent."""
@@ -214,9 +219,17 @@ class _Run:
         self._running: Counter[str] = Counter()
         self._last_id = 0
 
-    async def outcome(self) -> Outcome:
+    async def is_ready(self) -> bool:
+        """Build what the script imports; False if the worker is not there any more."""
         try:
-            await self._feed.feed_run(*self._tools())
+            await self._feed.feed_run(self._tools())
+        except MontyCrashedError:
+            return False
+        return True
+
+    async def outcome(self) -> Outcome:
+        """Run the script and say how it ended."""
+        try:
             returned = await self._feed.feed_run(
                 self._prepared.text,
                 inputs={"input": self._job.input},
@@ -239,7 +252,7 @@ class _Run:
             outcome = replace(outcome, truncated=(*outcome.truncated, cut))
         return outcome
 
-    def _tools(self) -> tuple[str]:
+    def _tools(self) -> str:
         """Source that builds what the script imports."""
         lines: list[str] = []
         for toolset, tools in self._job.names.items():
@@ -260,7 +273,7 @@ class _Run:
         for bound in self._prepared.bindings:
             values = ",".join(_lookup(what) for what in bound)
             lines.append(f"_t.append(({values}))")
-        return ("\n".join(lines),)
+        return "\n".join(lines)
 
     async def _host(
         self, path: str, tool: str, n_args: int, kwargs: dict[str, Any], unfit: list[str] | None
