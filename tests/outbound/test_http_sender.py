@@ -59,7 +59,7 @@ def saying(*pieces: bytes, gap_s: float = 0.0, heads: list[bytes] | None = None)
     return talk
 
 
-def context(timeout_s: float = 5.0, max_bytes: int = 1 << 20) -> SendContext:
+def context(timeout_s: float = 60.0, max_bytes: int = 1 << 20) -> SendContext:
     return SendContext(
         workspace=None, timeout_s=timeout_s, max_response_bytes=max_bytes, run_id="r"
     )

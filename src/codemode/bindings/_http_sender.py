@@ -327,8 +327,10 @@ async def _body(answer: httpcore.Response, headers: dict[str, str], max_bytes: i
         n_received += len(chunk)
         if n_received > max_bytes:
             raise _too_large(max_bytes, answer.status)
-        body += decoder.feed(chunk, max_bytes + 1 - len(body)) if decoder else chunk
-        if len(body) > max_bytes or len(body) > max(1 << 20, n_received * MAX_RATIO):
+        # Bounded before it is unpacked, so a bomb is never held in memory.
+        room = min(max_bytes, max(1 << 20, n_received * MAX_RATIO))
+        body += decoder.feed(chunk, room + 1 - len(body)) if decoder else chunk
+        if len(body) > room:
             raise _too_large(max_bytes, answer.status)
     return bytes(body)
 
