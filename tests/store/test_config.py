@@ -46,7 +46,7 @@ def test_a_wrong_value_is_named_and_never_shown(tmp_path: Path) -> None:
 
 def test_text_that_is_not_toml_names_the_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="line 2"):
-        read(tmp_path, "[engine]\nname = ")
+        read(tmp_path, "[engine]\nname = \nruntime = 1")
 
 
 def test_paths_start_at_the_files_folder(tmp_path: Path) -> None:
