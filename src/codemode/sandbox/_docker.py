@@ -58,8 +58,8 @@ class Docker:
         Run *method* with a client in a thread.
 
         Raises:
-            EngineUnavailable: If the daemon does not answer in time or cannot be reached.
-            docker.errors.APIError: If it answers with an error.
+            EngineUnavailable: If the daemon does not answer in time, cannot be reached,
+                or answers with an error.
         """
         if time.monotonic() < self._down_until:
             raise EngineUnavailable("The Docker daemon does not answer.", hint=START_HINT)
@@ -73,8 +73,11 @@ class Docker:
             raise EngineUnavailable(
                 f"The Docker daemon did not answer within {seconds:g} s.", hint=START_HINT
             ) from None
-        except APIError:
-            raise
+        except APIError as error:
+            raise EngineUnavailable(
+                f"The Docker daemon refused: {error.explanation or _first_line(error)}",
+                hint="Run codemode doctor.",
+            ) from None
         except (DockerException, RequestException, OSError) as error:
             raise EngineUnavailable(
                 f"Docker cannot be reached: {_first_line(error)}", hint=START_HINT

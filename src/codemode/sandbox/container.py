@@ -13,8 +13,6 @@ import secrets
 from collections.abc import Awaitable
 from dataclasses import dataclass
 
-from docker.errors import APIError
-
 from codemode.core.frames import PROTOCOL
 from codemode.core.run import Answer, Engine, Job, Limits, Outcome
 from codemode.errors import CodemodeError, EngineUnavailable
@@ -29,6 +27,8 @@ from codemode.sandbox._sandbox import Sandbox
 READY_S = 60.0
 MAX_IDLE_S = 1800.0
 LOST_S = 1.0
+MAX_MAKING = 8
+"""Containers being made at once; more only make each other wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,9 @@ class ContainerEngine:
             size=pool_size,
             max_idle_s=MAX_IDLE_S,
         )
+        self._active: set[Sandbox] = set()
+        self._idle = asyncio.Event()
+        self._making = asyncio.Semaphore(MAX_MAKING)
         self._ending: set[asyncio.Task[None]] = set()
         self._closed = False
 
@@ -121,18 +124,26 @@ class ContainerEngine:
         if self._closed:
             raise EngineUnavailable("The container engine is closed.")
         sandbox = await self._take(job)
+        self._active.add(sandbox)
         try:
             return await ContainerRun(
                 sandbox, job, answer, lambda: self._ran_out_of_memory(sandbox)
             ).outcome()
         finally:
+            self._active.discard(sandbox)
+            if self._closed and not self._active:
+                self._idle.set()
             self._later(self._destroy(sandbox))
 
     async def close(self) -> None:
         if self._closed:
             return
         self._closed = True
+        for sandbox in self._active:
+            sandbox.close()  # their runs end as lost, and remove the containers
         await self.pool.close()
+        if self._active:
+            await self._idle.wait()
         while self._ending:
             await asyncio.wait(self._ending)
         self._docker.close()
@@ -148,7 +159,7 @@ class ContainerEngine:
         for container in await self._docker.list({f"{PREFIX}sandbox": "1"}):
             running = container.get("State") == "running"
             if fate(container.get("Labels") or {}, self._owner, running=running) == "remove":
-                with contextlib.suppress(APIError):
+                with contextlib.suppress(EngineUnavailable):  # the next sweep tries again
                     await self._docker.remove(container["Id"])
                     removed.append(container["Id"])
         return removed
@@ -198,6 +209,10 @@ class ContainerEngine:
 
     async def _make(self, instance: Instance) -> Sandbox:
         """Create, attach, start and greet one container, or leave nothing behind."""
+        async with self._making:
+            return await self._make_one(instance)
+
+    async def _make_one(self, instance: Instance) -> Sandbox:
         if not self._image_id:
             await self._resolve()
         container = ""
@@ -216,16 +231,11 @@ class ContainerEngine:
             sandbox = Sandbox(container, await self._docker.attach(container))
             await self._docker.start(container)
             await sandbox.greet(deadline_s=READY_S)
-        except BaseException as error:
+        except BaseException:
             if sandbox is not None:
                 self._later(self._destroy(sandbox))
             elif container:
                 self._later(self._remove(container))
-            if isinstance(error, APIError):
-                raise EngineUnavailable(
-                    f"The daemon refused a container: {error.explanation or error}",
-                    hint="Run codemode doctor.",
-                ) from None
             raise
         return sandbox
 
@@ -234,11 +244,11 @@ class ContainerEngine:
         await self._remove(sandbox.id)
 
     async def _remove(self, container: str) -> None:
-        with contextlib.suppress(CodemodeError, APIError):  # the next sweep tries again
+        with contextlib.suppress(CodemodeError):  # the next sweep tries again
             await self._docker.remove(container)
 
     async def _ran_out_of_memory(self, sandbox: Sandbox) -> bool:
-        with contextlib.suppress(CodemodeError, APIError):
+        with contextlib.suppress(CodemodeError):
             state = (await self._docker.inspect(sandbox.id, deadline_s=LOST_S))["State"]
             return bool(state.get("OOMKilled"))
         return False

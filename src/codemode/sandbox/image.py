@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -239,11 +240,17 @@ def _make_base(client: docker.APIClient, base: str, progress: Progress) -> None:
         )
         assert process.stderr is not None
         said = ""
-        for line in process.stderr:
-            said = line.strip() or said
-            if line.startswith("I: "):
-                progress(f"mmdebstrap: {line[3:].strip()}")
-        if process.wait(timeout=BUILD_S) != 0:
+        deadline = threading.Timer(BUILD_S, process.kill)
+        deadline.start()
+        try:
+            for line in process.stderr:
+                said = line.strip() or said
+                if line.startswith("I: "):
+                    progress(f"mmdebstrap: {line[3:].strip()}")
+            failed = process.wait() != 0
+        finally:
+            deadline.cancel()
+        if failed:
             raise EngineUnavailable(
                 f"mmdebstrap could not make {base}: {said}",
                 hint="It needs a Debian mirror and root (or unprivileged user namespaces).",

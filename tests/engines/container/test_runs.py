@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import socket
@@ -29,6 +30,8 @@ from codemode.core.run import (
 from codemode.errors import BadArguments, EngineUnavailable, OutcomeUnknown
 from codemode.sandbox._docker import Docker
 from codemode.sandbox.container import ContainerEngine
+
+from .conftest import started
 
 pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="module")]
 NAMES = {"t": {"f": NamedTool(tool="t.f")}}
@@ -325,7 +328,8 @@ async def test_a_container_killed_in_mid_call_is_a_typed_end(
     task = asyncio.create_task(engine.run(job, answer))
     await asyncio.wait_for(began.wait(), 30)
     for container in before:
-        client.kill(container)
+        with contextlib.suppress(docker.errors.APIError):  # an earlier test's, ending just now
+            client.kill(container)
     killed = time.monotonic()
 
     outcome = await asyncio.wait_for(task, 20)
@@ -335,6 +339,25 @@ async def test_a_container_killed_in_mid_call_is_a_typed_end(
     assert outcome.error is not None
     assert outcome.error.code == "crashed"
     assert cancelled == ["t.f"]
+
+
+async def test_closing_ends_what_runs_and_removes_it(client: docker.APIClient) -> None:
+    engine = await started("runc", pool_size=1)
+    began = asyncio.Event()
+
+    async def answer(call: ToolCall, workspace: Workspace | None) -> Reply:
+        began.set()
+        await asyncio.sleep(60)
+        return Reply(value=None)
+
+    task = asyncio.create_task(python(engine, WAITS["python"], answer))
+    await asyncio.wait_for(began.wait(), 30)
+
+    await asyncio.wait_for(engine.close(), 30)
+
+    assert (await task).status == "engine_lost"
+    with pytest.raises(EngineUnavailable, match="closed"):
+        await python(engine, "return 1")
 
 
 async def running(client: docker.APIClient) -> list[str]:
