@@ -74,11 +74,13 @@ def compare(
     left, right = _side(one), _side(two)
     if not one or not two:
         return _conclude(left, right, Interval(-1.0, 1.0), "none")
+    score = difference((left.discovery, left.calls), (right.discovery, right.calls))
     if min(len(one), len(two)) < MIN_SESSIONS:
-        spread = difference((left.discovery, left.calls), (right.discovery, right.calls))
-        return _conclude(left, right, spread, "unpaired score")
+        return _conclude(left, right, score, "unpaired score")
     n = max(200, min(N_RESAMPLES, MAX_DRAWS // (len(one) + len(two))))
-    spread = bootstrap_unpaired(one, two, randrange, n=n)
+    drawn = bootstrap_unpaired(one, two, randrange, n=n)
+    # a side without any discovery never varies when it is redrawn, yet is not certain
+    spread = Interval(min(score.low, drawn.low), max(score.high, drawn.high))
     return _conclude(left, right, spread, "unpaired bootstrap")
 
 

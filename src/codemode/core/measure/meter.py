@@ -32,7 +32,7 @@ class Meter:
         self._format = format
         self._count = count_tokens
         self._open: OrderedDict[str, SessionCounter] = OrderedDict()
-        self.counts = dict.fromkeys(CLASSES, 0)
+        self.counts: dict[str, int] = dict.fromkeys(CLASSES, 0)
 
     def take(self, record: Record) -> Classed | None:
         """Count one record; a call comes back with its class."""

@@ -11,6 +11,7 @@ from codemode.core.measure.call import CLASSES, CallClass
 from codemode.core.measure.stats import Interval, Pair, wilson
 from codemode.core.measure.tally import Discovery, SessionTally, Sums
 
+PHASES = {"before": "before the first work call", "after": "from the first work call on"}
 MAX_SESSIONS = 20_000
 """Sessions listed one by one; further ones are in the sums only."""
 
@@ -107,9 +108,13 @@ class Totals:
         return _shares(self.tools)
 
     def by_phase(self) -> list[Share]:
-        """Before the first work call of each session (inclusive of nothing), and from it on."""
+        """Up to the first work call of each session, and from it on."""
         found = {share.name: share for share in _shares(self.phases)}
-        return [found[name] for name in ("before", "after") if name in found]
+        return [
+            Share(name=name, counts=found[phase].counts)
+            for phase, name in PHASES.items()
+            if phase in found
+        ]
 
 
 def _interest(tally: SessionTally) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from codemode.core.measure.call import CLASSES, CallClass, Tokens, TraceCall
 from codemode.core.measure.rules import Classifier, Rule, RuleTable, Seen, at
-from codemode.core.measure.words import names_in_script, names_of, programs, tools_in
+from codemode.core.measure.words import asked_about, names_in_script, names_of, programs, tools_in
 
 Phase: TypeAlias = Literal["before", "after"]
 """Before the first work call of the session, or after it."""
@@ -213,7 +213,7 @@ class SessionCounter:
         command = self._table.command(call)
         # a help run tells of its program; a description tells of the tool it was asked about
         names = tools_in(call.result) if command is None else frozenset()
-        about = frozenset(programs(command)) if command is not None else tools_in(call.args_text)
+        about = asked_about(call.args) if command is None else programs(command)
         told = [(key, name) for name in sorted(names)] or [(key, call.result.strip())]
         new = [one for one in told if one not in self._told]
         if not new or call.is_error or not call.result.strip():

@@ -17,6 +17,7 @@ _LISTED = re.compile(r"[A-Za-z_][\w./:-]*")
 _CONTROL = re.compile(r"\|\||&&|[|;&\n]")
 _ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*=")
 _BEFORE_A_PROGRAM = frozenset("sudo env time nohup exec command which man xargs then do".split())
+_SEARCH_WORDS = frozenset("query q queries keyword keywords pattern search text use_case".split())
 MAX_SCANNED = 200_000
 """Characters of an answer that are searched for tool names."""
 MAX_NAMES = 500
@@ -75,6 +76,21 @@ def tools_in(answer: str) -> frozenset[str]:
     both = {name.lower() for name in found}
     both.update(re.split(r"[/.]|__", name)[-1] for name in tuple(both))
     return frozenset(sorted(both - {""})[:MAX_NAMES])
+
+
+def asked_about(args: JsonValue) -> frozenset[str]:
+    """Tools that a discovery call itself names (``{"name": "kv_put"}``), not its search words."""
+    found: set[str] = set()
+    pending: list[JsonValue] = [args]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, dict):
+            pending.extend(value for key, value in one.items() if key not in _SEARCH_WORDS)
+        elif isinstance(one, list):
+            pending.extend(one)
+        elif isinstance(one, str) and len(one) < 1_000:
+            found.update(part for part in one.split("|") if _LISTED.fullmatch(part))
+    return frozenset(sorted(found)[:MAX_NAMES])
 
 
 def _listed(text: str) -> Iterator[str]:
