@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from codemode.core.garbage import nothing_is_garbage
 from codemode.core.tool import Directory
 from codemode.targets import Loss, Target
 
@@ -37,7 +38,8 @@ def generate(directory: Directory, target: Target, templates: Mapping[str, str])
         InvalidRow: If a name belongs to the language or the harness.
     """
     losses: list[Loss] = []
-    files = {file.path: file.text for file in target.files(directory, templates, losses)}
+    with nothing_is_garbage():
+        files = {file.path: file.text for file in target.files(directory, templates, losses)}
     losses.sort(key=lambda loss: (loss.tool, loss.path, loss.reason))
     untyped = tuple(tool.id for tool in directory if tool.returns is None)
     return Generated(files=files, losses=tuple(losses), untyped=untyped)

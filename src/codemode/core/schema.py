@@ -29,11 +29,13 @@ from codemode.core.types import (
     UNKNOWN,
     Array,
     Field,
+    Literal,
     Map,
     Object,
     Reference,
     Tuple,
     Type,
+    Union,
     Unknown,
     union,
 )
@@ -51,15 +53,17 @@ SCALARS: Mapping[str, Type] = {
     "boolean": BOOLEAN,
     "null": NULL,
 }
+SCALAR_WORDS = frozenset({"type", "description", "default", "format", "title", "example"})
+"""What may stand beside ``type`` without saying more of the type than it does."""
+
 OBJECT_WORDS = frozenset({"properties", "required", "additionalProperties", "patternProperties"})
 ARRAY_WORDS = frozenset({"items", "prefixItems", "additionalItems"})
 """Who writes these without a type means an object, an array."""
 
+ENUM_WORDS = SCALAR_WORDS | {"enum"}
+CHOICES = frozenset({"allOf", "anyOf", "oneOf"})
 COMBINING = frozenset("$ref $dynamicRef allOf anyOf oneOf not if dependentSchemas".split())
 """Words beside which a property may be declared elsewhere."""
-
-SCALAR_WORDS = frozenset({"type", "description", "default", "format", "title", "example"})
-"""What may stand beside ``type`` without saying more of the type than it does."""
 
 ANNOTATIONS = frozenset(
     """
@@ -271,6 +275,12 @@ class Reader:
                 document.into.marks.append((path, stated))
             return SCALARS[stated]
         keys = schema.keys()
+        if stated == "string" and "enum" in keys and keys <= ENUM_WORDS:
+            listed = _enum(schema["enum"], document, path)
+            if isinstance(listed, Union) and all(
+                isinstance(one, Literal) and type(one.value) is str for one in listed.members
+            ):
+                return listed
         if dropped := keys & DROPPED:
             document.into.dropped.append(Dropped(path, ", ".join(sorted(dropped))))
         parts: list[Type] = []
@@ -285,7 +295,7 @@ class Reader:
         base = self._base(document, schema, path, depth)
         if base is not None:
             parts.append(base)
-        for word in ("allOf", "anyOf", "oneOf"):
+        for word in () if CHOICES.isdisjoint(keys) else ("allOf", "anyOf", "oneOf"):
             branches = schema.get(word)
             if isinstance(branches, list) and branches:
                 read = [
@@ -463,6 +473,8 @@ def _enum(values: Any, document: _Document, path: str) -> Type:
     if not isinstance(values, list | tuple | set | frozenset):
         document.into.dropped.append(Dropped(path, "enum is not a list"))
         return UNKNOWN
+    if 1 < len(values) <= MAX_ENUM and all(type(value) is str for value in values):
+        return Union(tuple(map(Literal, dict.fromkeys(values))))  # nearly every enum
     if len(values) <= MAX_ENUM:
         return union(literal_type(value) for value in values)
     document.into.dropped.append(Dropped(path, f"enum: which of {len(values)} values"))

@@ -154,6 +154,9 @@ def union(members: Iterable[Type]) -> Type:
     >>> union([STRING, union([NULL, STRING])])
     Union(members=(Primitive(name='string'), Primitive(name='null')))
     """
+    members = tuple(members)
+    if len(members) == 2 and members[1] == NULL and isinstance(members[0], Object | Array | Map):
+        return Union(members)  # "or null" of something large, which would be hashed for nothing
     flat: dict[Type, None] = {}
     for member in members:
         for part in member.members if isinstance(member, Union) else (member,):

@@ -17,6 +17,7 @@ import jsonschema_rs
 from pydantic import ValidationError
 
 from codemode.core.call import BindingModule
+from codemode.core.garbage import nothing_is_garbage
 from codemode.core.names import (
     camel,
     parameters,
@@ -61,8 +62,9 @@ def load_directory(folder: Path, bindings: Mapping[str, BindingModule]) -> Direc
         )
     files = sorted(path for path in folder.glob("*.json") if path.name not in NOT_TOOLSETS)
     loading = [_File(path, bindings) for path in files]
-    for file in loading:
-        file.read()
+    with nothing_is_garbage():
+        for file in loading:
+            file.read()
     _refuse_same_toolsets(loading)
     for file in loading:
         file.refuse_same_names()

@@ -151,6 +151,9 @@ def prose(text: str) -> list[str]:
 
 
 def one_line(text: str) -> str:
+    """*text* as one line, as `prose`."""
+    if text.isprintable():
+        return " ".join(text.split())
     return " ".join(" ".join(prose(text)).split())
 
 

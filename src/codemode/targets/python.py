@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from keyword import iskeyword
 
 from codemode.core.host import HOST, HOST_TOOLS
@@ -216,6 +217,7 @@ def _comment(text: str) -> str:
     return f"# - {text}" if _DIRECTIVE.match(f"# {text}") else f"# {text}"
 
 
+@lru_cache(maxsize=65536)
 def _is_attribute(name: str) -> bool:
     """Whether a TypedDict's class body can declare *name* without hiding a type."""
     return (

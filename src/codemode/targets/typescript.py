@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from codemode.core.host import HOST, HOST_TOOLS
 from codemode.core.merge import flatten
@@ -82,6 +83,7 @@ def literal(value: JsonValue) -> str:
     return repr(value)
 
 
+@lru_cache(maxsize=65536)
 def key(name: str) -> str:
     """A property's name, quoted where it has to be."""
     return name if _IDENTIFIER.fullmatch(name) and name != "__proto__" else literal(name)
