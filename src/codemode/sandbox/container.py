@@ -45,7 +45,8 @@ class ContainerEngine:
     Sandboxes made by a Docker daemon (`codemode.core.run.Engine`).
 
     Args:
-        image: Name or id; None takes the one built from this version's `sandbox_image`.
+        image: Name or id; None takes the one built from this version's `sandbox_image`,
+            the full one if it is there, else the base one, which has no programs.
         runtime: ``runc`` or ``runsc``. One that is missing is refused, never replaced.
         pool_size: Containers kept warm; 0 makes each run wait for a cold one.
         docker_host: Address of the daemon; None asks the environment as the CLI does.
@@ -81,7 +82,7 @@ class ContainerEngine:
                 "process_isolation",
             }
         )
-        self._image = image or images.default_name()
+        self._images = (image,) if image else (images.default_name(), images.default_name("base"))
         self._allowed_images = allowed_images
         self._image_id = ""
         self._cpus = cpus
@@ -179,23 +180,26 @@ class ContainerEngine:
         Raises:
             EngineUnavailable: If either is missing or not allowed.
         """
-        found = await self._docker.image(self._image)
-        if found is None:
+        for name in self._images:
+            found = await self._docker.image(name)
+            if found is not None:
+                break
+        else:
             raise EngineUnavailable(
-                f"The sandbox image {self._image} is not on this machine.",
+                f"The sandbox image {self._images[0]} is not on this machine.",
                 hint="Build it: codemode image build",
             )
         image_id = str(found["Id"])
         if self._allowed_images is not None and image_id not in self._allowed_images:
             raise EngineUnavailable(
-                f"Image {self._image} is {image_id}, which is not on the allow list.",
+                f"Image {name} is {image_id}, which is not on the allow list.",
                 hint="Add the id to allowed_images, or name another image.",
             )
         labels = (found.get("Config") or {}).get("Labels") or {}
         spoken = labels.get(images.PROTOCOL_LABEL)
         if spoken != str(PROTOCOL):
             raise EngineUnavailable(
-                f"Image {self._image} speaks protocol {spoken or 'none'}, this host {PROTOCOL}.",
+                f"Image {name} speaks protocol {spoken or 'none'}, this host {PROTOCOL}.",
                 hint="Rebuild it: codemode image build",
             )
         runtimes = (await self._docker.info()).get("Runtimes") or {}
