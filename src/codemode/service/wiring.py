@@ -311,6 +311,7 @@ async def open_parts(config: Config, *, engine: Engine | None) -> Parts:
         allow_addresses=frozenset(config.allow_addresses),
         mcp_servers=config.mcp_servers,
         state_folder=state,
+        ca_bundle=config.ca_bundle,
     )
     if engine is not None:
         await engine.start()

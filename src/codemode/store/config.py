@@ -111,6 +111,7 @@ class Config(Section):
     directory: Path | None = None
     state: Path | None = None
     allow_addresses: tuple[str, ...] = ()
+    ca_bundle: Path | None = None
     engine: EngineSection = EngineSection()
     limits: LimitsSection = LimitsSection()
     policy: PolicySection = PolicySection()
@@ -200,6 +201,7 @@ def _anchored(config: Config, base: Path) -> Config:
         update={
             "directory": at(config.directory),
             "state": at(config.state),
+            "ca_bundle": at(config.ca_bundle),
             "policy": config.policy.model_copy(update={"file": at(config.policy.file)}),
             "mcp_servers": {
                 name: _anchored_server(table, base) for name, table in config.mcp_servers.items()
