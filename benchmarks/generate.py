@@ -150,7 +150,7 @@ def run(folder: Path, options: argparse.Namespace) -> None:
     inputs.append(("@octokit/openapi", folder / "github"))
 
     print(
-        f"| directory | rows | p50 of {options.rounds} | cpu | peak | written | peer (cpu) | ratio (cpu) |"
+        f"| input | rows | p50 of {options.rounds} | cpu | peak | size | peer (cpu) | ratio (cpu) |"
     )
     print("|---|---|---|---|---|---|---|---|")
     for index, (title, directory) in enumerate(inputs):
