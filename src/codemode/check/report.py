@@ -115,6 +115,7 @@ async def _errors(
     if any(one.code == NO_PATH for one in refused):
         return refused
     told = await checker.check(script, stubs, engine=engine, timeout_s=timeout_s)
+    told = told[: gate.MAX_FINDINGS]
     return refused + [one for one in told if not _is_said(one, refused)]
 
 

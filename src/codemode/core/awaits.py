@@ -9,6 +9,7 @@ which is no error).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, NamedTuple, TypeAlias
@@ -16,6 +17,9 @@ from typing import Literal, NamedTuple, TypeAlias
 from tree_sitter import Node
 
 from codemode.core.syntax import Source
+
+MAX_DEPTH = 50
+"""How many variables a promise is followed through; then it is out of sight."""
 
 Kind: TypeAlias = Literal["one", "many"]
 """One promise, or a list (or other holder) of promises."""
@@ -59,24 +63,35 @@ class Flow:
     State of one search.
 
     Args:
-        seen: Variables being followed, so that a cycle ends.
+        depth: Variables being followed right now, one inside the other.
+        known: What became of a variable's promises; None while it is being followed.
         waiting: Functions whose every call is a promise too.
     """
 
     source: Source
     reads: dict[str, list[Node]]
-    seen: set[str] = field(default_factory=set)
+    depth: int = 0
+    known: dict[tuple[str, Kind], Fate | None] = field(default_factory=dict)
     waiting: set[str] = field(default_factory=set)
 
 
-def variable(flow: Flow, name: str, kind: Kind, node: Node, follow: object) -> Fate:
+def variable(
+    flow: Flow, name: str, kind: Kind, node: Node, follow: Callable[[Flow, Node, Kind], Fate]
+) -> Fate:
     """A promise kept in a variable is as good as the best use of that variable."""
-    assert callable(follow)
-    if name in flow.seen:
-        return Fate(Verdict.AWAY, node)
-    flow.seen.add(name)
-    fates: list[Fate] = [follow(flow, read, kind) for read in flow.reads.get(name, [])]
-    flow.seen.discard(name)
+    if (name, kind) in flow.known or flow.depth >= MAX_DEPTH:
+        return flow.known.get((name, kind)) or Fate(Verdict.AWAY, node)
+    flow.known[name, kind] = None
+    flow.depth += 1
+    fate = flow.known[name, kind] = _best(flow, name, kind, node, follow)
+    flow.depth -= 1
+    return fate
+
+
+def _best(
+    flow: Flow, name: str, kind: Kind, node: Node, follow: Callable[[Flow, Node, Kind], Fate]
+) -> Fate:
+    fates = [follow(flow, read, kind) for read in flow.reads.get(name, [])]
     fates = [fate for fate in fates if fate.verdict is not Verdict.NO_USE]
     if any(fate.verdict is Verdict.FINE for fate in fates):
         return Fate(Verdict.FINE, node)

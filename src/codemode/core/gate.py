@@ -17,6 +17,9 @@ from codemode.core.script import Script
 from codemode.core.syntax import Source, blank, read
 from codemode.core.usage import Finding, ToolNames, Usage
 
+MAX_FINDINGS = 50
+"""More of one kind help nobody, and each costs time."""
+
 _SUPPRESSION = re.compile(
     r"@ts-(?=ignore|nocheck|expect-error)|#(?=\s*(?:type|ty|pyright|mypy)\s*:)", re.IGNORECASE
 )
@@ -58,8 +61,8 @@ def refusals(script: Script, names: ToolNames, usage: Usage, engine: str) -> lis
     else:
         found = gate_typescript.refusals(source, names)
         forgotten = awaits_typescript.find_forgotten(source, usage)
-    placed = [_placed(script, source, one) for one in found]
-    for lost in forgotten:
+    placed = [_placed(script, source, one) for one in found[:MAX_FINDINGS]]
+    for lost in forgotten[:MAX_FINDINGS]:
         diagnostic = _placed(script, source, Finding(lost.node, "no-await", lost.message))
         use = usage.at_call(source.start(lost.call))
         line, _ = script.locate(source.start(lost.call))

@@ -87,7 +87,7 @@ def arguments(source: Source, use: Use, script: Script) -> tuple[dict[str, JsonV
             if child.type != "pair" or key is None or value is None:
                 raise NotLiteral(child.type)
             found[typescript_key(source, key)] = typescript_value(source, value)
-        except NotLiteral:
+        except (NotLiteral, RecursionError):
             complete = False
     return found, complete
 
@@ -103,6 +103,6 @@ def _python_arguments(
             if child.type != "keyword_argument" or name is None or value is None:
                 raise NotLiteral(child.type)
             found[source.of(name)] = python_value(source, value)
-        except NotLiteral:
+        except (NotLiteral, RecursionError):
             complete = False
     return found, complete

@@ -115,11 +115,15 @@ def declared_names(source: Source) -> frozenset[str]:
 
 def _targets(source: Source, node: Node | None) -> set[str]:
     """Plain names in an assignment's target; attributes and items bind none."""
-    if node is None or node.type in ("attribute", "subscript", "call"):
-        return set()
-    if node.type == "identifier":
-        return {source.of(node)}
-    return {name for child in node.named_children for name in _targets(source, child)}
+    found: set[str] = set()
+    stack = [node] if node is not None else []
+    while stack:
+        current = stack.pop()
+        if current.type == "identifier":
+            found.add(source.of(current))
+        elif current.type not in ("attribute", "subscript", "call"):
+            stack += current.named_children
+    return found
 
 
 def reads(node: Node) -> bool:

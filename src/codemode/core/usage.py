@@ -14,6 +14,9 @@ from codemode.core.tool import RESERVED_TOOLSET, Directory, Tool
 EVERYTHING = "*"
 """The value of ``tools`` itself."""
 
+MAX_PASSES = 10
+"""Readings of the script in search of aliases of aliases; scripts of people need two."""
+
 HOST_CALLS = {name: f"{RESERVED_TOOLSET}.{name}" for name in ("search", "describe")}
 
 Value: TypeAlias = str

@@ -7,7 +7,16 @@ from tree_sitter import Node
 from codemode.core.literal import NotLiteral, python_value
 from codemode.core.script_python import imported_names, reads
 from codemode.core.syntax import Source, same
-from codemode.core.usage import EVERYTHING, HOST_CALLS, ToolNames, Usage, Use, Value, member
+from codemode.core.usage import (
+    EVERYTHING,
+    HOST_CALLS,
+    MAX_PASSES,
+    ToolNames,
+    Usage,
+    Use,
+    Value,
+    member,
+)
 
 _REFLECTIVE_CALLS = {
     **dict.fromkeys(("eval", "exec", "compile"), "it runs text as code"),
@@ -62,14 +71,17 @@ def find_uses(source: Source, names: ToolNames) -> Usage:
     for local, name in imported_names(source).items():
         if name == EVERYTHING or name in names.by_toolset or names.id_of(name) is not None:
             bound[local] = {name}
-    size = -1
+    size, n_passes = -1, 0
     while size != sum(map(len, bound.values())):  # aliases of aliases
-        size = sum(map(len, bound.values()))
+        size, n_passes = sum(map(len, bound.values())), n_passes + 1
         usage = Usage(source)
         for node in source.walk():
             if node.type == "identifier" and source.of(node) in bound and reads(node):
                 for value in sorted(bound[source.of(node)]):
                     _follow(usage, names, bound, node, value)
+        if n_passes == MAX_PASSES:
+            usage.open.append((0, "its aliases are passed on too often to be followed"))
+            break
     _reflection(usage)
     return usage
 

@@ -10,7 +10,16 @@ from tree_sitter import Node
 
 from codemode.core.script_typescript import binds, imported_names
 from codemode.core.syntax import Source, same
-from codemode.core.usage import EVERYTHING, HOST_CALLS, ToolNames, Usage, Use, Value, member
+from codemode.core.usage import (
+    EVERYTHING,
+    HOST_CALLS,
+    MAX_PASSES,
+    ToolNames,
+    Usage,
+    Use,
+    Value,
+    member,
+)
 
 _TRANSPARENT = {
     "parenthesized_expression",
@@ -44,15 +53,18 @@ def find_uses(source: Source, names: ToolNames) -> Usage:
     for local, name in imported_names(source).items():
         if name == EVERYTHING or name in names.by_toolset or name in HOST_CALLS:
             bound[local] = {name}
-    size = -1
+    size, n_passes = -1, 0
     while size != sum(map(len, bound.values())):  # aliases of aliases
-        size = sum(map(len, bound.values()))
+        size, n_passes = sum(map(len, bound.values())), n_passes + 1
         usage = Usage(source)
         for node in source.walk():
             kinds = ("identifier", "shorthand_property_identifier")
             if node.type in kinds and source.of(node) in bound and not binds(node):
                 for value in sorted(bound[source.of(node)]):
                     _follow(usage, names, bound, node, value)
+        if n_passes == MAX_PASSES:
+            usage.open.append((0, "its aliases are passed on too often to be followed"))
+            break
     _reflection(usage)
     return usage
 
