@@ -40,9 +40,9 @@ declare module "tools" {
    * @param args.names Paths as search lists them, or tool ids.
    */
   export function describe(args: { names: string[] }): Promise<{
-    tools: { path: string; declaration: string }[];
-    /** Names that are no tool. */
-    unknown: string[];
+    tools: { tool: string; path: string; declaration: string }[];
+    /** Names that are no tool, with the nearest that are. */
+    unknown: { name: string; nearest: string[] }[];
   }>;
 
   /**
@@ -52,10 +52,12 @@ declare module "tools" {
    * Effect: read.
    *
    * @param args.query A few words that describe the job.
-   * @param args.limit Default 10, at least 1, at most 100.
+   * @param args.limit Default 10, at least 1, at most 50.
    */
   export function search(args: { query: string; limit?: number }): Promise<{
     tools: {
+      /** The tool's id. */
+      tool: string;
       /** How a script calls it. */
       path: string;
       signature: string;
@@ -64,9 +66,9 @@ declare module "tools" {
       effect: "read" | "write" | "destructive";
     }[];
     /** How many are listed here. */
-    n: number;
+    n_shown: number;
     /** How many fit the query. */
-    total: number;
+    n_matching: number;
   }>;
 
   /** Why a tool call has no value. */

@@ -38,10 +38,14 @@ from . import wikipedia as wikipedia
 
 class Describe_Result(TypedDict):
     tools: list[Describe_Result_Tools_Item]
-    unknown: list[str]  # Names that are no tool.
+    unknown: list[Describe_Result_Unknown_Item]  # Names that are no tool, with the nearest that are.
 class Describe_Result_Tools_Item(TypedDict):
+    tool: str
     path: str
     declaration: str
+class Describe_Result_Unknown_Item(TypedDict):
+    name: str
+    nearest: list[str]
 async def describe(*, names: list[str]) -> Describe_Result:
     """
     Show the declarations of tools, with their types.
@@ -55,9 +59,10 @@ async def describe(*, names: list[str]) -> Describe_Result:
 
 class Search_Result(TypedDict):
     tools: list[Search_Result_Tools_Item]
-    n: int  # How many are listed here.
-    total: int  # How many fit the query.
+    n_shown: int  # How many are listed here.
+    n_matching: int  # How many fit the query.
 class Search_Result_Tools_Item(TypedDict):
+    tool: str  # The tool's id.
     path: str  # How a script calls it.
     signature: str
     description: str
@@ -72,7 +77,7 @@ async def search(*, query: str, limit: int = ...) -> Search_Result:
 
     Args:
         query: A few words that describe the job.
-        limit: Default 10, at least 1, at most 100.
+        limit: Default 10, at least 1, at most 50.
     """
 
 class ToolError(Exception):

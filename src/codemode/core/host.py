@@ -16,19 +16,27 @@ SEARCH = Tool(
         "required": ["query"],
         "properties": {
             "query": {"type": "string", "description": "A few words that describe the job."},
-            "limit": {"type": "integer", "default": 10, "minimum": 1, "maximum": 100},
+            "limit": {"type": "integer", "default": 10, "minimum": 1, "maximum": 50},
         },
     },
     returns={
         "type": "object",
-        "required": ["tools", "n", "total"],
+        "required": ["tools", "n_shown", "n_matching"],
         "properties": {
             "tools": {
                 "type": "array",
                 "items": {
                     "type": "object",
-                    "required": ["path", "signature", "description", "when_to_use", "effect"],
+                    "required": [
+                        "tool",
+                        "path",
+                        "signature",
+                        "description",
+                        "when_to_use",
+                        "effect",
+                    ],
                     "properties": {
+                        "tool": {"type": "string", "description": "The tool's id."},
                         "path": {"type": "string", "description": "How a script calls it."},
                         "signature": {"type": "string"},
                         "description": {"type": "string"},
@@ -37,8 +45,8 @@ SEARCH = Tool(
                     },
                 },
             },
-            "n": {"type": "integer", "description": "How many are listed here."},
-            "total": {"type": "integer", "description": "How many fit the query."},
+            "n_shown": {"type": "integer", "description": "How many are listed here."},
+            "n_matching": {"type": "integer", "description": "How many fit the query."},
         },
     },
     effect="read",
@@ -70,8 +78,9 @@ DESCRIBE = Tool(
                 "type": "array",
                 "items": {
                     "type": "object",
-                    "required": ["path", "declaration"],
+                    "required": ["tool", "path", "declaration"],
                     "properties": {
+                        "tool": {"type": "string"},
                         "path": {"type": "string"},
                         "declaration": {"type": "string"},
                     },
@@ -79,8 +88,15 @@ DESCRIBE = Tool(
             },
             "unknown": {
                 "type": "array",
-                "items": {"type": "string"},
-                "description": "Names that are no tool.",
+                "items": {
+                    "type": "object",
+                    "required": ["name", "nearest"],
+                    "properties": {
+                        "name": {"type": "string"},
+                        "nearest": {"type": "array", "items": {"type": "string"}},
+                    },
+                },
+                "description": "Names that are no tool, with the nearest that are.",
             },
         },
     },

@@ -124,7 +124,7 @@ class Codemode:
         Args:
             names: Tool ids (``github.issues_create``) or callable paths in either language.
 
-        Returns ``{tools: [{tool, declaration}], unknown: [{name, nearest}]}``.
+        Returns ``{tools: [{tool, path, declaration}], unknown: [{name, nearest}]}``.
         """
         target = self._parts.target(language)
         tools, unknown = [], []
@@ -132,7 +132,9 @@ class Codemode:
             tool_id = self._parts.paths.get(name, name)
             if tool_id in self.directory:
                 tool = self.directory.get(tool_id)
-                tools.append({"tool": tool.id, "declaration": target.declaration(tool)})
+                path = self._parts.path(tool, language)
+                declaration = target.declaration(tool)
+                tools.append({"tool": tool.id, "path": path, "declaration": declaration})
             else:
                 unknown.append({"name": name, "nearest": list(self.directory.nearest(name))})
         return {"tools": tools, "unknown": unknown}
