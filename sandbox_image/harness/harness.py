@@ -337,9 +337,11 @@ class Harness:
             if script is not None:
                 await script.child.exited  # nothing may change while it is read
             found, left = self._workspace.collect(self._job["limits"]["max_file_bytes"])
-            done["files"] = [
-                {"path": path, "data": base64.b64encode(data).decode()} for path, data in found
-            ]
+            found.reverse()
+            done["files"] = []
+            while found:  # one at a time, so that no file is held twice
+                path, data = found.pop()
+                done["files"].append({"path": path, "data": base64.b64encode(data).decode()})
             done["truncated"] += left
         # gVisor counts a blocked thread as busy; nobody used more than there was.
         most_s = (time.monotonic() - self._assigned) * (os.cpu_count() or 1)
