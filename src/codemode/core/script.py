@@ -22,6 +22,10 @@ MAX_SCRIPT_CHARS = 256 * 1024
 """Longest script that is looked at, in code points."""
 
 
+MAX_OPEN_BRACKETS = 2000
+"""Looked at before parsing, because a parser's recovery from endless opening is slow."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
     """
@@ -83,6 +87,8 @@ def normalise(text: str, language: Language | None, *, toolsets: Collection[str]
     if len(text) > MAX_SCRIPT_CHARS:
         message = f"The script has {len(text)} characters; at most {MAX_SCRIPT_CHARS} are read."
         return _refused(text, language, "too-long", message)
+    if _open_brackets(text) > MAX_OPEN_BRACKETS:
+        return _refused(text, language, "too-deep", "The script is nested too deeply to be read.")
     block = choose_block(text, language) if "```" in text or "~~~" in text else None
     clean = Mapped.whole(text).edit(outside(text, block))
     source = read(clean.text, language)
@@ -133,6 +139,18 @@ def broken_at(source: Source) -> tuple[int, str, str]:
     shown = source.of(node).strip().split("\n")[0][:40]
     what = f"`{shown}` is not understood here" if shown else f"`{node.type}` is missing here"
     return source.start(node), "syntax", f"Syntax error: {what}. Write it in a simpler form."
+
+
+def _open_brackets(text: str) -> int:
+    """Most brackets open at once, those inside strings included: an upper bound."""
+    deepest = depth = 0
+    for char in text:
+        if char in "([{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif char in ")]}":
+            depth = max(0, depth - 1)
+    return deepest
 
 
 def _refused(text: str, language: Language, code: str, message: str) -> Script:
