@@ -288,7 +288,7 @@ def _compare(
     seeded = random.Random(SEED)  # noqa: S311  resampling, not a secret
     found = compare(*sides, seeded.randrange, pair_by_task=pair)
     if html is not None:
-        _write_page(html, sides[1], reader, found, (sides[0].share, sides[1].share))
+        _write_page(html, sides[1], reader, found)
     if as_json:
         terminal.show_json(comparison_json(found))
         return
@@ -307,14 +307,11 @@ def _write_page(
     totals: Totals,
     reader: _Reader,
     comparison: Comparison | None = None,
-    sides: tuple[Share, Share] | None = None,
 ) -> None:
     from codemode.traces.page import page
 
     title = "Discovery, before and after" if comparison else "What the calls were for"
-    text = page(
-        totals, title=title, n_problems=reader.n_problems, comparison=comparison, sides=sides
-    )
+    text = page(totals, title=title, n_problems=reader.n_problems, comparison=comparison)
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

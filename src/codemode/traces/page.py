@@ -9,7 +9,7 @@ from jinja2 import Environment, StrictUndefined
 from codemode.core.measure import plot
 from codemode.core.measure.call import CLASSES
 from codemode.core.measure.compare import Comparison
-from codemode.core.measure.report import Share, Totals
+from codemode.core.measure.report import Totals
 
 
 def page(
@@ -18,13 +18,12 @@ def page(
     title: str,
     n_problems: int = 0,
     comparison: Comparison | None = None,
-    sides: tuple[Share, Share] | None = None,
 ) -> str:
     """
     The whole page.
 
     Args:
-        comparison, sides: Of a before-and-after report; *totals* is then the after side.
+        comparison: Of a before-and-after report; *totals* is then the after side.
     """
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -53,7 +52,5 @@ def page(
         time_axis=time_axis,
         n_problems=n_problems,
         comparison=comparison,
-        side_rows=plot.share_rows(sides[0], [])[0] + plot.share_rows(sides[1], [])[0]
-        if sides
-        else [],
+        side_rows=plot.side_rows(comparison) if comparison is not None else [],
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 
 from codemode.core.measure.call import CLASSES, CallClass
+from codemode.core.measure.compare import Comparison
 from codemode.core.measure.report import Share, Totals
 from codemode.core.measure.tally import SessionTally
 
@@ -75,6 +76,20 @@ def share_rows(total: Share, shares: Sequence[Share]) -> tuple[list[ShareRow], A
     ]
     ticks = tuple((LABELS + _SPAN * tenth / 4, f"{25 * tenth}%") for tenth in range(5))
     return rows, Axis(ticks=ticks, height=ROW * len(rows))
+
+
+def side_rows(comparison: Comparison) -> list[ShareRow]:
+    """Before, then after: the calls that were compared."""
+    sides = ("before", comparison.before), ("after", comparison.after)
+    return [
+        _share_row(
+            Share(name=name, counts={"discovery": side.discovery, "": side.calls - side.discovery}),
+            name,
+            ROW * (number + 0.5),
+            total=False,
+        )
+        for number, (name, side) in enumerate(sides)
+    ]
 
 
 def _share_row(share: Share, label: str, y: float, *, total: bool) -> ShareRow:
@@ -176,6 +191,6 @@ def shared_folder(paths: Sequence[str]) -> str:
     )
 
 
-def shortened(name: str, n: int = 32) -> str:
+def shortened(name: str, n: int = 30) -> str:
     """The end of a path says more than its beginning."""
     return name if len(name) <= n else "…" + name[-(n - 1) :]

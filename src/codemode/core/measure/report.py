@@ -122,7 +122,7 @@ def _interest(tally: SessionTally) -> tuple[int, int]:
 
 
 def _label(tally: SessionTally) -> str:
-    return f"{tally.path} {tally.session}" if tally.session else tally.path
+    return f"{tally.path} {tally.session[:8]}" if tally.session else tally.path
 
 
 Counted: TypeAlias = Counter[tuple[str, CallClass]]

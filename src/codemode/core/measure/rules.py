@@ -26,14 +26,15 @@ from codemode.core.measure.words import own_name, programs, words
 from codemode.core.tool import JsonValue
 from codemode.errors import ConfigError
 
+_MAX_NAMED = 4_096
 _HEAD = 4_000
 """Characters of an answer in which an error is looked for."""
-_SAYS_ERROR = re.compile(
-    r"^\W*(?:error|errors|exception|traceback|tool_use_error|\w*error\b|invalid|usage:)"
-    r"|\"(?:isError|is_error)\"\s*:\s*true|\"(?:success|ok)\"\s*:\s*false"
-    r"|^\s*\{\s*\"(?:error|errors|exception)\"\s*:\s*[^n]",
+_BEGINS_WITH_ERROR = re.compile(
+    r"\W*(?:errors?\b|exception|traceback|tool_use_error|\w{1,60}error\b|invalid|usage:)"
+    r"|\s*\{\s*\"(?:error|errors|exception)\"\s*:\s*[^n]",
     re.IGNORECASE,
 )
+_FLAG = re.compile(r"\"(?:isError|is_error)\"\s*:\s*true|\"(?:success|ok)\"\s*:\s*false")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +107,24 @@ class RuleTable:
     other_errors: re.Pattern[str] | None = None
     shells: frozenset[str] = field(default_factory=frozenset)
     scripts: tuple[str, ...] = ()
+    _named: dict[tuple[str, str | None], tuple[Rule, ...]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
+    def rule(self, seen: Seen) -> Rule:
+        """The first rule that applies."""
+        return next(rule for rule in self._fitting(seen) if rest_applies(rule, seen))
+
+    def _fitting(self, seen: Seen) -> tuple[Rule, ...]:
+        """Rules whose name part fits; traces call few tools often, so that is remembered."""
+        key = (seen.call.name or "", seen.inner)
+        found = self._named.get(key)
+        if found is None:
+            if len(self._named) >= _MAX_NAMED:
+                self._named.clear()
+            found = tuple(rule for rule in self.rules if name_applies(rule, seen))
+            self._named[key] = found
+        return found
 
     def wrapper(self, name: str) -> Wrapper | None:
         folded = name.lower()
@@ -119,7 +138,8 @@ class RuleTable:
         if call.result is None or self.argument_errors is None:
             return False
         text = call.result[:_HEAD]
-        if not call.is_error and not _SAYS_ERROR.search(text):
+        says = call.is_error or _BEGINS_WITH_ERROR.match(text) or _FLAG.search(text)
+        if not says:
             return False
         argument = self.argument_errors.search(text)
         if argument is None:
@@ -152,7 +172,7 @@ class Classifier:
         seen = self._see(call)
         if seen.repairs and seen.key is not None:
             del self._owed[seen.key]  # only the next call after an error repairs it
-        rule = next(rule for rule in self._table.rules if applies(rule, seen))
+        rule = self._table.rule(seen)
         if seen.key is not None and self._table.is_argument_error(call):
             if len(self._owed) >= self.MAX_OWED:
                 del self._owed[next(iter(self._owed))]
@@ -176,10 +196,8 @@ class Classifier:
         )
 
 
-def applies(rule: Rule, seen: Seen) -> bool:
-    """Whether everything that *rule* gives holds."""
-    if rule.when and not PREDICATES[rule.when](seen):
-        return False
+def name_applies(rule: Rule, seen: Seen) -> bool:
+    """Whether what *rule* says of the name holds."""
     if rule.tool:
         names = [name.lower() for name in (seen.call.name, seen.inner) if name]
         if not any(fnmatchcase(name, pattern) for name in names for pattern in rule.tool):
@@ -187,8 +205,14 @@ def applies(rule: Rule, seen: Seen) -> bool:
     if rule.words:
         found = words(seen.subject)
         joined = {*found, *(a + b for a, b in pairwise(found))}
-        if not all(joined & group for group in rule.words):
-            return False
+        return all(joined & group for group in rule.words)
+    return True
+
+
+def rest_applies(rule: Rule, seen: Seen) -> bool:
+    """Whether everything else that *rule* gives holds."""
+    if rule.when and not PREDICATES[rule.when](seen):
+        return False
     if rule.matches is not None:
         return any(rule.matches.search(value) for value in _values(seen, rule.attribute))
     return True
