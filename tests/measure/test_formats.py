@@ -17,9 +17,7 @@ from codemode.traces.open import find, opened, recognise
 from .reading import CASES, read
 
 TRACES = sorted(
-    path
-    for path in CASES.rglob("*")
-    if path.is_file() and not path.name.endswith(".expected.json")
+    path for path in CASES.rglob("*") if path.is_file() and not path.name.endswith(".expected.json")
 )
 
 

@@ -10,7 +10,7 @@ from codemode.core.measure.report import Totals
 from codemode.core.measure.rules import RuleTable
 from codemode.core.measure.tally import Classed, SessionCounter
 
-MAX_OPEN = 2_000
+MAX_OPEN = 200
 """Sessions of one file followed at once; the one silent for longest ends first."""
 
 

@@ -16,9 +16,9 @@ from codemode.core.measure.words import asked_about, names_in_script, names_of, 
 Phase: TypeAlias = Literal["before", "after"]
 """Before the first work call of the session, or after it."""
 
-MAX_UNDECIDED = 1_000
-MAX_MESSAGES = 2_000
-MAX_TOLD = 20_000
+MAX_UNDECIDED = 500
+MAX_MESSAGES = 1_000
+MAX_TOLD = 5_000
 MAX_TIMELINE = 400
 
 

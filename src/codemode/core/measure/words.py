@@ -20,7 +20,7 @@ _BEFORE_A_PROGRAM = frozenset("sudo env time nohup exec command which man xargs 
 _SEARCH_WORDS = frozenset("query q queries keyword keywords pattern search text use_case".split())
 MAX_SCANNED = 200_000
 """Characters of an answer that are searched for tool names."""
-MAX_NAMES = 500
+MAX_NAMES = 200
 
 
 def words(name: str) -> tuple[str, ...]:

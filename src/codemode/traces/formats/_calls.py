@@ -13,7 +13,7 @@ from codemode.core.measure.call import TraceCall
 
 WINDOW = 500
 """A call that is still unanswered after so many later ones is passed on without an answer."""
-MAX_KNOWN = 50_000
+MAX_KNOWN = 20_000
 
 
 class Calls:
