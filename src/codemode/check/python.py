@@ -12,10 +12,11 @@ from codemode.check.lsp import LanguageServer
 from codemode.check.toolchain import check_environment, python_checker_program
 from codemode.check.typescript import submitted_range
 from codemode.core.gate import neutralised
+from codemode.core.mixed import RECORD, loosened
 from codemode.core.run import Diagnostic, Language
 from codemode.core.script import Script
 from codemode.core.script_python import is_top_level
-from codemode.core.syntax import at, read
+from codemode.core.syntax import Mapped, at, origin, read
 
 PYTHON_VERSION = "3.13"
 """Of the container's CPython; Monty reads the same grammar."""
@@ -50,6 +51,24 @@ _ADVICE = {
 _RENAMED = {"unused-awaitable": "no-await"}
 
 
+_OF_VALUES = frozenset(
+    {
+        "unsupported-operator",
+        "no-matching-overload",
+        "invalid-argument-type",
+        "invalid-assignment",
+        "invalid-return-type",
+        "missing-union-attribute",
+        "possibly-missing-attribute",
+        "unresolved-attribute",
+        "not-iterable",
+        "not-subscriptable",
+        "call-non-callable",
+    }
+)
+"""Errors that the union of a mixed dictionary's values can cause by itself."""
+
+
 class PythonChecker:
     """
     Checks Python against stubs (`codemode.check.Checker`).
@@ -70,13 +89,26 @@ class PythonChecker:
         self, script: Script, stubs: Mapping[str, str], *, engine: str, timeout_s: float
     ) -> list[Diagnostic]:
         """See `codemode.check.Checker`. What *engine* lacks is the gate's to say."""
-        items = await self.document.diagnose(neutralised(script), stubs, timeout_s=timeout_s)
-        found = [
-            self._diagnostic(script, item)
-            for item in items
-            if item.get("severity", 1) <= 2 and not _is_allowed(script, item)
-        ]
+        text = neutralised(script)
+        items = await self._items(script, text, stubs, timeout_s)
+        errors = [item for item in items if item.get("severity", 1) == 1]
+        loose = loosened(read(text, "python")) if errors else None
+        if loose is not None:
+            again = await self._items(script, loose.text, stubs, timeout_s)
+            said = {(item.get("code"), _offset(loose, item)) for item in again}
+            for item in errors:
+                if item.get("code") in _OF_VALUES and _place(text, item) not in said:
+                    item["severity"] = 2
+        found = [self._diagnostic(script, item) for item in items]
         return sorted(found, key=lambda one: (one.line, one.column, one.code))
+
+    async def _items(
+        self, script: Script, text: str, stubs: Mapping[str, str], timeout_s: float
+    ) -> list[dict[str, Any]]:
+        items = await self.document.diagnose(text, stubs, timeout_s=timeout_s)
+        return [
+            item for item in items if item.get("severity", 1) <= 2 and not _is_allowed(script, item)
+        ]
 
     async def close(self) -> None:
         """End ty and remove its folder."""
@@ -91,7 +123,9 @@ class PythonChecker:
         (folder / "script").mkdir()
         (folder / "script" / "script.py").write_text("", encoding="utf-8")
         (folder / "script" / "__builtins__.pyi").write_text(
-            "from typing import Any\ninput: Any\n", encoding="utf-8"
+            "from typing import Any\ninput: Any\n"
+            f"def {RECORD}(value: Any, /) -> dict[str, Any]: ...\n",
+            encoding="utf-8",
         )
         (folder / "ty.toml").write_text(CONFIG, encoding="utf-8")
 
@@ -124,6 +158,18 @@ class PythonChecker:
             message=message,
             suggestions=tuple(_MEANT.findall(full)),
         )
+
+
+def _place(text: str, item: Mapping[str, Any]) -> tuple[object, int]:
+    """Code and offset of what ty says of *text*."""
+    start = item["range"]["start"]
+    line = text.split("\n")[start["line"]]
+    column = utf16_offset(line, int(start["character"]))
+    return item.get("code"), at(text, start["line"] + 1, column + 1)
+
+
+def _offset(loose: Mapped, item: Mapping[str, Any]) -> int:
+    return origin(loose.spans, _place(loose.text, item)[1])
 
 
 def _is_allowed(script: Script, item: Mapping[str, Any]) -> bool:

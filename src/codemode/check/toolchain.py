@@ -278,7 +278,7 @@ async def toolchain_status(*, install: bool = False) -> list[ToolStatus]:
                     name="typescript",
                     ok=False,
                     detail=f"not installed yet in {toolchain_folder()}",
-                    hint="The first check installs it; `codemode doctor --fix` does it now.",
+                    hint="The first check installs it; `codemode doctor` does it now.",
                 )
             )
         else:

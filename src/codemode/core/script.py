@@ -18,7 +18,7 @@ from codemode.core.syntax import Mapped, Source, at, line_column, origin, read
 
 __all__ = ["MAX_SCRIPT_CHARS", "Script", "detect_language", "normalise"]
 
-MAX_SCRIPT_CHARS = 256 * 1024
+MAX_SCRIPT_CHARS = 64 * 1024
 """Longest script that is looked at, in code points."""
 
 

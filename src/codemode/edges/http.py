@@ -15,11 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from codemode.core.render import report_json, result_json
 from codemode.core.run import FileData
+from codemode.core.script import MAX_SCRIPT_CHARS
 from codemode.errors import CodemodeError, report
 from codemode.service import Codemode
 
 Language = Literal["typescript", "python"]
-MAX_SCRIPT_CHARS = 256 * 1024
 MAX_BODY_BYTES = 96 * 1024 * 1024
 
 

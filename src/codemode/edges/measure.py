@@ -202,8 +202,8 @@ def _counter() -> Callable[[str], int]:
         raise TraceError(
             "Counting tokens needs bpe-openai.", hint="pip install 'codemode[tokens]'"
         ) from None
-    count: Callable[[str], int] = bpe_openai.get_encoding("o200k_base").count
-    return count
+    encoding = bpe_openai.get_encoding("o200k_base")
+    return lambda text: len(encoding.encode_ordinary(text))
 
 
 def _measure(
@@ -264,7 +264,7 @@ def _stream_json(reader: _Reader, traces: list[str], totals: Totals) -> None:
 def _explain(path: str, one: Classed) -> None:
     tool = one.seen.inner or one.call.name or "(no name)"
     cells = (path, one.call.id, tool, one.cls, one.rule.name)
-    terminal.out.print(terminal.harmless("\t".join(cells)), markup=False, soft_wrap=True)
+    sys.stdout.write(terminal.harmless("\t".join(cells)) + "\n")
 
 
 def _compare(
