@@ -338,9 +338,9 @@ class Preview:
     def tools(self) -> frozenset[str]:
         return frozenset(call.tool for call in self.calls)
 
-    def by_effect(self) -> dict[Effect, list[str]]:
+    def by_effect(self) -> dict[str, list[str]]:
         """``{"read": [...], "write": [...], "destructive": [...]}``, ids sorted."""
-        groups: dict[Effect, set[str]] = {"read": set(), "write": set(), "destructive": set()}
+        groups: dict[str, set[str]] = {"read": set(), "write": set(), "destructive": set()}
         for call in self.calls:
             groups[call.effect].add(call.tool)
         return {effect: sorted(ids) for effect, ids in groups.items()}

@@ -160,7 +160,7 @@ class Codemode:
             EngineUnavailable: If the engine asked for cannot start here.
         """
         chosen = await self._parts.choose(engine, runtime=None)
-        normalised = self._parts.normalise(script, language)
+        normalised = await asyncio.to_thread(self._parts.normalise, script, language)
         return await self._parts.check(normalised, engine=chosen.engine)
 
     # -- run ---------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ class Codemode:
         run_id = secrets.token_hex(8)
         started = time.monotonic()
         chosen = await self._parts.choose(engine, runtime=runtime)
-        normalised = self._parts.normalise(script, language)
+        normalised = await asyncio.to_thread(self._parts.normalise, script, language)
         report = await self._parts.check(normalised, engine=chosen.engine)
         result = RunResult(
             run_id=run_id,
