@@ -131,6 +131,13 @@ def test_terminal_report_names_phases_tools_repairs_and_outcomes(measure: Measur
         assert text in out, out
 
 
+def test_tokens_can_be_counted_where_the_trace_does_not_say(measure: Measure) -> None:
+    pytest.importorskip("bpe_openai")
+    by_class = json.loads(measure(CHAT, "--count-tokens", "--json").stdout)["report"]["by_class"]
+    assert 0 < by_class["work"]["text_tokens"] < by_class["work"]["text_chars"]
+    assert by_class["setup"]["text_tokens"] is None
+
+
 def test_control_characters_of_a_trace_do_not_reach_the_terminal(
     measure: Measure, tmp_path: Path
 ) -> None:

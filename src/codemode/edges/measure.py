@@ -196,14 +196,9 @@ def _known(format: str | None) -> str | None:
 
 
 def _counter() -> Callable[[str], int]:
-    try:
-        import bpe_openai  # type: ignore[import-untyped]
-    except ImportError:
-        raise TraceError(
-            "Counting tokens needs bpe-openai.", hint="pip install 'codemode[tokens]'"
-        ) from None
-    encoding = bpe_openai.get_encoding("o200k_base")
-    return lambda text: len(encoding.encode_ordinary(text))
+    from codemode.service.surfaces import token_counter
+
+    return token_counter()
 
 
 def _measure(
