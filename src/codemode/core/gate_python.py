@@ -106,7 +106,7 @@ def available(names: ToolNames, *, in_monty: bool) -> str:
 def _modules(source: Source, node: Node) -> list[tuple[str, list[str], bool]]:
     """``(module, names taken from it, import *)`` of an import statement."""
     if node.type == "import_statement":
-        found = []
+        found: list[tuple[str, list[str], bool]] = []
         for child in node.children_by_field_name("name"):
             name = child.child_by_field_name("name") if child.type == "aliased_import" else child
             found.append((source.of(name), [], False))

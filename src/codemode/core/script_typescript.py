@@ -267,10 +267,12 @@ def _unexport(source: Source, body: list[Node], form: Form) -> Node | str | None
         if node.type != "export_statement":
             continue
         start = source.start(node)
-        clause = next((child for child in node.named_children if child.type == "export_clause"), 0)
+        clause = next(
+            (child for child in node.named_children if child.type == "export_clause"), None
+        )
         if node.child_by_field_name("source") is not None:
             continue  # the gate refuses it, with the module's name
-        if clause:
+        if clause is not None:
             for item in clause.named_children:
                 if source.of(item.child_by_field_name("alias")) == "default":
                     default = source.of(item.child_by_field_name("name"))

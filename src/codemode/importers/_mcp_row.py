@@ -9,7 +9,7 @@ from inspect import cleandoc
 from typing import Any
 
 from codemode.core.names import python_parameter, snake
-from codemode.core.spelling import is_old, modern
+from codemode.core.spelling import modern
 
 UNWRITTEN = "Not written yet:"
 """How a when_to_use begins that nobody has written. The report lists these rows."""
@@ -56,7 +56,7 @@ def effect(annotations: Any) -> tuple[str, bool, bool]:
 def cleaned(schema: Any) -> Any:
     """2020-12, without titles that repeat a name and without nulls that say nothing."""
     said = _said(schema)
-    return modern(said) if is_old(said) else said
+    return modern(said)
 
 
 def _said(node: Any, *, name: str | None = "") -> Any:
