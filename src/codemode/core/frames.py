@@ -8,7 +8,7 @@ one table; anything else is a `ProtocolError` that ends that run alone.
 Host to harness:
 
 =============  ===================================================================
-hello          protocol
+hello          protocol, key (seals what comes back; see sandbox/_seal)
 run            job: {run_id, language, source, names, input, limits, collect_files}
 write_file     id, path, data (base64)              -> done_file
 read_file      id, path, max_bytes                  -> file

@@ -272,6 +272,7 @@ def ENGINE(
     runtime: str = "runc",
     pool_size: int = 2,
     docker_host: str | None = None,
+    limits: Limits | None = None,
 ) -> Engine:
-    """A `ContainerEngine`, not started."""
-    return ContainerEngine(image, runtime, pool_size, docker_host)
+    """A `ContainerEngine`, not started. *limits*: the size of its warm containers."""
+    return ContainerEngine(image, runtime, pool_size, docker_host, limits=limits)

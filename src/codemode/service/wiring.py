@@ -210,6 +210,7 @@ class Parts:
                 "runtime": runtime,
                 "pool_size": section.pool_size,
                 "docker_host": section.docker_host,
+                "limits": self.config.limits.for_run(),
             }
         return {"warm": section.pool_size}
 
