@@ -24,7 +24,7 @@ def lines(n_bytes: int) -> Iterator[bytes]:
             {"n": number},
         )  # fmt: skip
         asked = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": value}
-        answer = f"mcp__hub__act_{number % 50}" if search else FILLER
+        answer = f"mcp__hub__act_{(number + 1) % 40}" if search else FILLER
         told = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": answer}
         base = {"sessionId": session, "isSidechain": False, "uuid": f"u{number}"}
         at = f"2026-03-04T{number // 3600 % 24:02d}:{number // 60 % 60:02d}:{number % 60:02d}Z"
