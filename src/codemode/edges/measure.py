@@ -55,7 +55,10 @@ class _Reader:
         self.n_problems += 1
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(problem)
+        if self.n_problems <= SHOWN:
             terminal.show(f"note: {problem}", style="yellow", error=True)
+        elif self.n_problems == SHOWN + 1:
+            terminal.show("note: more could not be read; --json lists it", error=True)
 
     def read(self, names: Iterable[str], totals: Totals) -> Iterator[tuple[str, str, _Calls]]:
         """(path, format, calls) of each trace; calls must be taken before the next trace."""
@@ -235,7 +238,7 @@ def _stream_json(reader: _Reader, traces: list[str], totals: Totals) -> None:
     write = sys.stdout.write
     write('{"traces": [')
     for number, (path, format, calls) in enumerate(reader.read(traces, totals)):
-        head = json.dumps({"path": path, "format": format}, ensure_ascii=False)
+        head = json.dumps({"path": path, "format": format})
         write((",\n" if number else "\n") + head[:-1] + ', "calls": [')
         for n, one in enumerate(calls):
             shown = {

@@ -18,7 +18,8 @@ import ijson  # type: ignore[import-untyped]
 
 from codemode.core.measure.call import Problem
 
-HEAD_BYTES = 256 * 1024
+HEAD_BYTES = 1024 * 1024
+SAMPLE_BYTES = 256 * 1024
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """A longer line is reported and skipped."""
 _MAX_VALUES = 100
@@ -86,16 +87,17 @@ class Source:
         except (*_UNREADABLE,) as error:
             self.head, self.failure = b"", Problem(path=path, line=0, reason=_reason(error))
         self._whole = len(self.head) < HEAD_BYTES
+        self.head = self.head.removeprefix(b"\xef\xbb\xbf")
         self.in_lines = _in_lines(self.head, path)
 
     def sample(self) -> Sample:
         """What a format is told by."""
         found: dict[str, set[str]] = {}
         if self.in_lines:
-            for line in self.head.splitlines()[:200]:
+            for line in self.head[:SAMPLE_BYTES].splitlines()[:200]:
                 _look(line, found)
         else:
-            _look(self.head, found)
+            _look(self.head[:SAMPLE_BYTES], found)
         return Sample(
             text=self.head[:4096].decode("utf-8", "replace"),
             values={path: frozenset(texts) for path, texts in found.items()},
@@ -233,16 +235,20 @@ def _in_lines(head: bytes, path: str) -> bool:
     name = path.lower().removesuffix(".gz")
     if name.endswith((".jsonl", ".ndjson")):
         return True
-    if b"\n" not in head and len(head) == HEAD_BYTES:
+    if b"\n" not in head and len(head) >= HEAD_BYTES - 3:
         return False  # a first line so long is a document
-    for line in head.splitlines()[:50]:
-        if line[:1] == b"{" or line[:2] in (b"[{", b"[]"):
-            try:
-                json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            return True
-    return False
+    lines = [line for line in head.splitlines()[:50] if line.strip()]
+    if lines and lines[0].strip() in (b"[", b"{", b"[{"):
+        return False
+    return any(line[:1] in (b"{", b"[") and _is_json(line) for line in lines)
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _read_up_to(stream: Any, n: int) -> bytes:

@@ -19,25 +19,31 @@ MAX_KNOWN = 20_000
 class Calls:
     """
     Puts answers to the calls that asked for them, and passes calls on in the order they were
-    asked. A call that a history repeats is known by id, name and arguments and passed on once;
-    a document that begins with known calls continues their session.
+    asked. A call that a history repeats is known by its opening, id, name and arguments and
+    passed on once; a document that begins with known calls continues their session.
     """
 
     def __init__(self) -> None:
         self._open: OrderedDict[int, TraceCall | None] = OrderedDict()
         self._answered: set[int] = set()
         self._by_id: dict[str, int] = {}
-        self._known: OrderedDict[tuple[str, str, int], str] = OrderedDict()
+        self._known: OrderedDict[tuple[int, str, str, int], str] = OrderedDict()
         self._next = 0
         self._document = -1
         self._session = ""
+        self._opening = 0
 
     def begin(self, document: int) -> str:
         """The session of a document: its own until it turns out to continue another."""
         if document != self._document:
             self._document = document
             self._session = "" if document == 0 else f"#{document + 1}"
+            self._opening = 0
         return self._session
+
+    def opens_with(self, question: str) -> None:
+        """What the document's user said first: only what opens alike can be one history."""
+        self._opening = self._opening or hash(question)
 
     @property
     def session(self) -> str:
@@ -45,7 +51,7 @@ class Calls:
 
     def ask(self, call: TraceCall, *, by_document: bool = False) -> Iterator[TraceCall]:
         """Take a call; give those that are ready. *by_document*: `begin` names the session."""
-        key = (call.id, call.name or "", hash(call.args_text))
+        key = (self._opening, call.id, call.name or "", hash(call.args_text))
         if call.id and key in self._known:
             if by_document:
                 self._session = self._known[key]

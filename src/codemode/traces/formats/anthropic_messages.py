@@ -1,4 +1,7 @@
-"""Anthropic messages: ``{messages[], usage}`` with typed content blocks."""
+"""
+Anthropic messages: ``{messages[], usage}`` with typed content blocks; also answers of the API,
+one a document, and a bare list of messages, which is one session.
+"""
 
 from __future__ import annotations
 
@@ -21,28 +24,41 @@ class AnthropicMessages:
     def detect(self, sample: Sample) -> int:
         if sample.any_of("messages.item.content.item.type", *_BLOCKS):
             return 4
-        if sample.any_of("type", "message") and sample.has("content.item.type", "role"):
-            return 3  # answers of the API, one document each
+        if sample.has("role") and sample.any_of("content.item.type", *_BLOCKS):
+            return 3  # answers of the API, or a bare list of messages
         return int(sample.has("messages.item.role", "messages.item.content.item.type"))
 
     def read(self, source: Source) -> Iterator[Record]:
         calls = Calls()
-        model, n = "", 0
-        for part in source.parts(*PARTS):
+        sample = source.sample()
+        bare = not sample.has("messages.item.role") and not sample.any_of("type", "message")
+        model, n, answered = "", 0, -1
+        for part in source.parts("") if bare else source.parts(*PARTS):
             if isinstance(part, Problem):
                 yield part
                 continue
-            session = calls.begin(part.document)
+            session = calls.begin(0 if bare else part.document)
+            n += 1
             if part.path == "model":
                 model = str(part.value)
-            elif part.path == "usage":
-                yield spent(part.value, session)
-            else:
-                n += 1
-                found = mapping(part.value)
-                blocks = part.value if part.path == "content" else found.get("content")
+            elif part.path == "usage":  # of one answer, or of a whole conversation
+                message = f"answer {answered}" if answered == part.document else ""
+                yield spent(part.value, session, message)
+            elif part.path == "content":
+                answered = part.document
                 yield from read_blocks(
-                    calls, blocks, message=str(found.get("id") or n), agent=model, by_document=True
+                    calls, part.value, message=f"answer {answered}", agent=model, by_document=True
+                )
+            else:
+                found = mapping(part.value)
+                if found.get("role") == "user":
+                    calls.opens_with(as_text(found.get("content")))
+                yield from read_blocks(
+                    calls,
+                    found.get("content"),
+                    message=str(found.get("id") or n),
+                    agent=model,
+                    by_document=True,
                 )
         yield from calls.finish()
 

@@ -1,4 +1,7 @@
-"""OpenAI chat completions: ``{model, messages[]}``, one document or one a line."""
+"""
+OpenAI chat completions: ``{model, messages[]}``, one document or one a line; also answers of
+the API (``choices[]``) and a bare list of messages, which is one session.
+"""
 
 from __future__ import annotations
 
@@ -17,34 +20,43 @@ class OpenAIChat:
     name = "openai_chat"
 
     def detect(self, sample: Sample) -> int:
-        if not sample.has("messages.item.role") and not sample.has("choices.item.message.role"):
+        if sample.has("messages.item.role"):
+            at = "messages.item."
+        elif sample.has("choices.item.message.role"):
+            return 3
+        elif sample.any_of("role", "assistant", "user") and sample.has("content"):
+            at = ""
+        else:
             return 0
-        return (
-            1
-            + sample.has("messages.item.tool_calls.item.function.name")
-            + sample.has("messages.item.tool_call_id")
-            + sample.has("choices.item.message.role")
-        )
+        asks = sample.has(at + "tool_calls.item.function.name")
+        return 1 + asks + sample.has(at + "tool_call_id")
 
     def read(self, source: Source) -> Iterator[Record]:
         calls = Calls()
+        bare = not source.sample().has("messages.item.role")
+        bare = bare and source.sample().has("role")
         model = task = ""
-        n = 0
-        for part in source.parts(*PARTS):
+        n, answered = 0, -1
+        for part in source.parts("") if bare else source.parts(*PARTS):
             if isinstance(part, Problem):
                 yield part
                 continue
-            session = calls.begin(part.document)
+            session = calls.begin(0 if bare else part.document)
+            n += 1
             if part.path == "model":
                 model = str(part.value)
             elif part.path == "task_id":
                 task = str(part.value)
-            elif part.path == "usage":
-                yield spent(part.value, session)
+            elif part.path == "usage":  # of one answer, or of a whole conversation
+                yield spent(
+                    part.value, session, f"answer {answered}" if answered == part.document else ""
+                )
             else:
-                n += 1
+                if part.path == "choices.item.message":
+                    answered = part.document
+                at = f"answer {part.document}" if part.path.startswith("choices") else str(n)
                 message = mapping(part.value)
-                yield from read_message(calls, message, agent=model, task=task, at=str(n))
+                yield from read_message(calls, message, agent=model, task=task, at=at)
         yield from calls.finish()
 
 
@@ -52,6 +64,8 @@ def read_message(
     calls: Calls, message: dict[str, Any], *, agent: str, task: str, at: str
 ) -> Iterator[TraceCall]:
     """One message of a chat: what it asks for, or the answer that it is. *at* names it."""
+    if message.get("role") == "user":
+        calls.opens_with(as_text(message.get("content")))
     if message.get("role") == "tool":
         answer = as_text(message.get("content"))
         yield from calls.answer(str(message.get("tool_call_id") or ""), answer)

@@ -72,7 +72,7 @@ def _ran(span: Span, method: Any) -> Ran:
         span=span.span,
         parent=span.parent,
         call_id=str(given.get("gen_ai.tool.call.id") or ""),
-        name="tools/list" if listing else text(given.get("gen_ai.tool.name")),
+        name="tools/list" if listing else _tool_name(span),
         args=args,
         args_text=args_text,
         result=None if result is None else as_text(result),
@@ -81,6 +81,13 @@ def _ran(span: Span, method: Any) -> Ran:
         end_s=span.end_s,
         attributes={"mcp.method.name": str(method)} if method else {},
     )
+
+
+def _tool_name(span: Span) -> str | None:
+    """As stated, else from the span's name, which the conventions prescribe."""
+    stated = text(span.attributes.get("gen_ai.tool.name"))
+    verb, _, named = span.name.partition(" ")
+    return stated or (named or None if verb in ("execute_tool", "tools/call") else None)
 
 
 def _spent(trace: Trace, span: Span) -> Iterator[Tokens]:
