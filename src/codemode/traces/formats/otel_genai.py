@@ -47,7 +47,7 @@ def _take(trace: Trace, span: Span) -> Iterator[Tokens]:
     agent = given.get("gen_ai.agent.name") or (not span.parent and given.get("service.name"))
     if agent:
         trace.agents[span.span] = str(agent)
-    operation, method = given.get("gen_ai.operation.name"), given.get("mcp.method.name")
+    operation, method = given.get("gen_ai.operation.name"), text(given.get("mcp.method.name"))
     if operation == "execute_tool" or method in _METHODS:
         trace.ran.append(_ran(span, method))
         return
