@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import threading
+import tomllib
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -19,6 +20,8 @@ import typer
 from typer.testing import CliRunner, Result
 
 from codemode.edges import measure as edge
+from codemode.store.config import Config
+from codemode.traces import rule_table
 
 from . import longlog
 from .reading import CASES
@@ -124,7 +127,8 @@ def test_csv_is_one_line_a_session(measure: Measure) -> None:
 def test_terminal_report_names_phases_tools_repairs_and_outcomes(measure: Measure) -> None:
     out = measure(CHAT).stdout
     for text in (
-        "Per trace", "before the first work call", "meetings_move", "Most repaired",
+        "Per trace", "tool\tcalls\tdiscovery", "before the first work call",
+        "meetings_move", "Most repaired",
         "1 of 5 calls (20.0%; 95% interval 3.6% to 62.4%) in 1 sessions",
         "0 of 1 answers named no tool that was called later; 0 of 1 told nothing new",
     ):  # fmt: skip
@@ -190,6 +194,27 @@ def test_before_and_after_unpaired_says_what_it_cannot(measure: Measure, tmp_pat
     assert "Nothing can be concluded" in nothing.stdout
     assert measure("--before", "a").exit_code == 2
     assert measure("--before", "a", "--after", "b", "a").exit_code == 2
+
+
+@pytest.mark.skipif("measure" not in Config.model_fields, reason="no [measure] in this build")
+def test_rules_of_the_configuration_come_first(measure: Measure, tmp_path: Path) -> None:
+    rule = '[[measure.rules]]\nname = "ours"\nclass = "setup"\ntool = "meetings_*"\n'
+    (tmp_path / "codemode.toml").write_text(rule)
+    assert json.loads(measure(CHAT, "--json").stdout)["total"]["setup"] == 4
+    (tmp_path / "codemode.toml").write_text(rule.replace("setup", "setpu"))
+    done = measure(CHAT)
+    assert done.exit_code == 3
+    assert "[measure]: ours: class must be one of" in done.stderr
+
+
+def test_the_documented_configuration_works() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "measuring.md").read_text()
+    (block,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    table = rule_table(tomllib.loads(block)["measure"])
+    assert [rule.name for rule in table.rules[:2]] == ["parts-catalogue", "vpn"]
+    assert table.wrappers[0].inner == ("service", "operation")
+    assert "run_shell" in table.shells
+    assert table.scripts[0] == "source"
 
 
 class Page(HTMLParser):

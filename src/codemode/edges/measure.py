@@ -17,13 +17,8 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 from codemode.core.measure.call import CLASSES, Problem
 from codemode.core.measure.compare import Comparison, compare, comparison_json
 from codemode.core.measure.meter import Meter
-from codemode.core.measure.report import (
-    HEADINGS,
-    Share,
-    Totals,
-    csv_rows,
-    report_json,
-)
+from codemode.core.measure.plot import shared_folder, shortened
+from codemode.core.measure.report import HEADINGS, Share, Totals, csv_rows, report_json
 from codemode.core.measure.rules import RuleTable
 from codemode.core.measure.tally import Classed
 from codemode.edges import terminal
@@ -159,7 +154,7 @@ def measure(
     """Count what tool calls in recorded traces were for: discovery, setup, work, repair."""
     try:
         reader = _Reader(
-            _table(config), format=_known(format), count_tokens=_counter() if count_tokens else None
+            _rules(config), format=_known(format), count_tokens=_counter() if count_tokens else None
         )
         if before or after:
             _compare(reader, before, after, traces, pair_by == "task", as_json, html)
@@ -183,7 +178,7 @@ def register(app: typer.Typer) -> None:
     app.command()(measure)
 
 
-def _table(config: Path | None) -> RuleTable:
+def _rules(config: Path | None) -> RuleTable:
     from codemode.traces import rule_table
 
     section = getattr(read_config(config), "measure", None)
@@ -290,8 +285,8 @@ def _compare(
     if as_json:
         terminal.show_json(comparison_json(found))
         return
-    terminal.table(
-        ("", "sessions", "calls", "discovery", "share"),
+    _table(
+        ("side", "sessions", "calls", "discovery", "share"),
         (
             (name, side.n_sessions, side.calls, side.discovery, _percent(side.share))
             for name, side in (("before", found.before), ("after", found.after))
@@ -320,16 +315,14 @@ def _write_page(
 def _show(totals: Totals) -> None:
     """The report for people."""
     found, share = totals.discovery, totals.share
-    headings = ("", "calls", *CLASSES, "share", "95% interval")
     sessions = [session.share for session in totals.sessions]
-    most = sorted(sessions, key=lambda one: -one.n)[:SHOWN]
-    _section("Per trace", headings, [*most, share], len(sessions))
-    _section("Before and after the first work call", headings, totals.by_phase())
-    if len(totals.agents) > 1 and len(totals.by_agent()) > 1:
-        _section("Per agent", headings, totals.by_agent()[:SHOWN], len(totals.by_agent()))
-    _section("Per tool", headings, totals.by_tool()[:SHOWN], len(totals.by_tool()))
+    _section("trace", sorted(sessions, key=lambda one: -one.n), total=share)
+    _section("phase", totals.by_phase())
+    if len(agents := totals.by_agent()) > 1:
+        _section("agent", agents)
+    _section("tool", totals.by_tool())
     terminal.show("\nCost", style="bold")
-    terminal.table(
+    _table(
         ("class", "calls", "seconds", "characters", "tokens counted", "provider tokens"),
         (
             (
@@ -347,7 +340,7 @@ def _show(totals: Totals) -> None:
         terminal.show(f"{totals.tokens['total']} provider tokens cannot be shared among calls.")
     if totals.repairs:
         terminal.show("\nMost repaired", style="bold")
-        terminal.table(("tool", "repairs"), totals.repairs.most_common(10))
+        _table(("tool", "repairs"), totals.repairs.most_common(10))
     terminal.show("\nDiscovery", style="bold")
     interval = share.interval
     terminal.show(
@@ -361,27 +354,43 @@ def _show(totals: Totals) -> None:
     )
 
 
-def _section(
-    title: str, headings: tuple[str, ...], shares: list[Share], n: int | None = None
-) -> None:
+def _section(what: str, shares: list[Share], *, total: Share | None = None) -> None:
+    """The first `SHOWN` shares, and *total* below them."""
     if not shares:
         return
-    terminal.show(f"\n{title}", style="bold")
-    terminal.table(
-        headings,
+    shown = shares[:SHOWN]
+    folder = shared_folder([one.name for one in shown]) if what == "trace" else ""
+    named = [
+        (shortened(one.name[len(folder) :], 40) if terminal.out.is_terminal else one.name, one)
+        for one in shown
+    ]
+    if total is not None:
+        named.append(("all", total))
+    terminal.show(f"\nPer {what}" + (f" in {folder}" if folder else ""), style="bold")
+    _table(
+        (what, "calls", *CLASSES, "share", "95% interval"),
         (
             (
-                one.name or "(not named)",
+                name or "(not named)",
                 one.n,
                 *(one.counts[cls] for cls in CLASSES),
                 _percent(one.share),
                 f"{_percent(one.interval.low)} to {_percent(one.interval.high)}",
             )
-            for one in shares
+            for name, one in named
         ),
     )
-    if n is not None and n > SHOWN:
-        terminal.show(f"{SHOWN} of {n} shown; --csv and --json have all.", style="dim")
+    if len(shares) > SHOWN:
+        terminal.show(f"{SHOWN} of {len(shares)} shown; --csv and --json have all.", style="dim")
+
+
+def _table(headings: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
+    """A table on a terminal; elsewhere lines with tabs, headings first."""
+    if terminal.out.is_terminal:
+        terminal.table(headings, rows)
+        return
+    for row in (headings, *rows):
+        sys.stdout.write(terminal.harmless("\t".join(str(cell) for cell in row)) + "\n")
 
 
 def _percent(share: float | None) -> str:

@@ -81,6 +81,7 @@ class Source:
         if raw.peek(2)[:2] == b"\x1f\x8b":
             raw = io.BufferedReader(cast(Any, gzip.GzipFile(fileobj=raw)), 1024 * 1024)
         self._stream: Any = raw
+        self._sample: Sample | None = None
         self.failure: Problem | None = None
         try:
             self.head = _read_up_to(raw, HEAD_BYTES)
@@ -92,6 +93,11 @@ class Source:
 
     def sample(self) -> Sample:
         """What a format is told by."""
+        if self._sample is None:
+            self._sample = self._look()
+        return self._sample
+
+    def _look(self) -> Sample:
         found: dict[str, set[str]] = {}
         if self.in_lines:
             for line in self.head[:SAMPLE_BYTES].splitlines()[:200]:
