@@ -112,6 +112,11 @@ def test_what_is_not_there_or_no_trace_is_said(measure: Measure, tmp_path: Path)
     done = measure("notes.txt", "--json")
     assert done.exit_code == 2
     assert "no known format" in done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["traces"] == []
+    assert [problem["path"] for problem in answer["problems"]] == ["notes.txt"]
+    error = json.loads(measure("missing.json", "--json").stdout)["error"]
+    assert error["code"] == "bad_trace"
     assert measure().exit_code == 2
     assert "There is no format 'x'" in measure(CHAT, "--format", "x").stderr
 

@@ -56,10 +56,19 @@ class _Reader:
             terminal.show("note: more could not be read; --json lists it", error=True)
 
     def read(self, names: Iterable[str], totals: Totals) -> Iterator[tuple[str, str, _Calls]]:
-        """(path, format, calls) of each trace; calls must be taken before the next trace."""
-        from codemode.traces.open import find, opened, recognise, unknown
+        """
+        (path, format, calls) of each trace; calls must be taken before the next trace.
 
-        found = find(names)
+        Raises:
+            TraceError: At once, if a name means nothing.
+        """
+        from codemode.traces.open import find
+
+        return self._read(find(names), totals)
+
+    def _read(self, found: list[Any], totals: Totals) -> Iterator[tuple[str, str, _Calls]]:
+        from codemode.traces.open import opened, recognise, unknown
+
         with _progress(sum(one.size_bytes for one in found)) as advance:
             for one in found:
                 try:
@@ -224,15 +233,17 @@ def _measure(
         writer.writerows(csv_rows(totals.sessions))
     elif not as_json:
         _show(totals)
+    if not reader.n_read and as_json:
+        raise typer.Exit(2)  # the answer has been given, with its problems
     if not reader.n_read:
         raise TraceError("No trace could be read.", hint="--format names one if detection fails.")
 
 
 def _stream_json(reader: _Reader, traces: list[str], totals: Totals) -> None:
     """Calls are written as they are read: a trace may hold more than memory does."""
-    write = sys.stdout.write
+    write, found = sys.stdout.write, reader.read(traces, totals)
     write('{"traces": [')
-    for number, (path, format, calls) in enumerate(reader.read(traces, totals)):
+    for number, (path, format, calls) in enumerate(found):
         head = json.dumps({"path": path, "format": format})
         write((",\n" if number else "\n") + head[:-1] + ', "calls": [')
         for n, one in enumerate(calls):

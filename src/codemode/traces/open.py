@@ -86,7 +86,7 @@ def opened(found: Found, progress: Progress | None = None) -> Iterator[Source]:
         TraceError: If it cannot be opened.
     """
     if found.path == STDIN:
-        yield Source("(stdin)", sys.stdin.buffer, progress)
+        yield Source(STDIN, sys.stdin.buffer, progress)
         return
     with ExitStack() as stack:
         try:

@@ -148,7 +148,7 @@ def timeline(tally: SessionTally) -> tuple[list[Mark], Axis]:
     left, span = 110, WIDTH - 110 - 20
     timed = bool(ticks) and all(tick.start_s is not None for tick in ticks)
     if timed:
-        last = max((tick.end_s or tick.start_s or 0.0) for tick in ticks) or 1.0
+        last = max(0.001, *(tick.end_s or tick.start_s or 0.0 for tick in ticks))
         step = _step(last)
         marks_at = [step * n for n in range(floor(last / step) + 1)]
         axis = tuple((left + span * at / last, f"{at:g} s") for at in marks_at)
@@ -183,12 +183,9 @@ def _step(last: float) -> float:
 def shared_folder(paths: Sequence[str]) -> str:
     """What all *paths* begin with, up to and with a slash."""
     first, last = min(paths, default=""), max(paths, default="")
-    same = next(
-        (n for n, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), 0
-    )
-    return (
-        first[: first.rfind("/", 0, same) + 1] if len(paths) > 1 else first[: first.rfind("/") + 1]
-    )
+    pairs = enumerate(zip(first, last, strict=False))
+    same = next((n for n, (a, b) in pairs if a != b), min(len(first), len(last)))
+    return first[: first.rfind("/", 0, same) + 1]
 
 
 def shortened(name: str, n: int = 30) -> str:
