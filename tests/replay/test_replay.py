@@ -226,7 +226,7 @@ async def test_nothing_recorded_needs_no_checker(listing_file: Path):
 @pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared")
 async def test_the_recorded_runs():
     listing, left_out = read_tools(SHARED / "livemcpbench_tools.json")
-    calls, problems = read_calls([SHARED / "livemcpbench"])
+    calls, problems = read_calls([str(SHARED / "livemcpbench")])
 
     found = await replay(calls, listing)
 

@@ -68,7 +68,7 @@ async def test_recorded_tasks_are_searched_by_their_text_and_by_the_agents_words
         agent_tools=AGENT_TOOLS,
         instructions="Search, then run.",
         tools=listing,
-        traces=[traces],
+        traces=[str(traces)],
     )
 
     assert (found.n_tools, found.n_toolsets, found.n_without_tools) == (3, 1, 1)

@@ -18,7 +18,10 @@ def register(app: typer.Typer) -> None:
 
 
 def replay(
-    traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", help="Files or folders.")],
+    traces: Annotated[
+        list[str],
+        typer.Argument(metavar="TRACE...", help="Files, folders, patterns, or - for stdin."),
+    ],
     tools: Annotated[
         Path,
         typer.Option(

@@ -18,7 +18,6 @@ from codemode.edges.command import (
     wait_for,
 )
 from codemode.errors import ConfigError
-from codemode.store.config import Config
 
 
 def register(app: typer.Typer) -> None:
@@ -28,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 def surfaces(
     traces: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Argument(metavar="[TRACE...]", help="Recorded tasks; with --tools."),
     ] = None,
     tools: Annotated[
@@ -46,6 +45,8 @@ def surfaces(
 
     With recorded tasks also: are the tools that a task used in the first answer of one search?
     """
+    from codemode.edges.ab import served_tools
+    from codemode.service import Codemode
     from codemode.service.surfaces import measure_surfaces
 
     if bool(traces) != bool(tools):
@@ -57,11 +58,12 @@ def surfaces(
     settings = configured(config, directory, as_json=as_json)
 
     async def work() -> Any:
-        agent_tools, instructions = await shown_to_agents(settings)
+        async with Codemode.open(settings) as codemode:
+            served = await served_tools(codemode)
         return await measure_surfaces(
             settings,
-            agent_tools=agent_tools,
-            instructions=instructions,
+            agent_tools=served.definitions,
+            instructions=served.instructions,
             budget=budget,
             tools=tools,
             traces=traces or (),
@@ -69,24 +71,6 @@ def surfaces(
 
     found = wait_for(work(), as_json=as_json, label="Counting tokens")
     terminal.show_json(surfaces_json(found)) if as_json else _show(found)
-
-
-async def shown_to_agents(config: Config) -> tuple[list[dict[str, Any]], str]:
-    """Definitions and instructions of the MCP server, exactly as a client gets them."""
-    from codemode.edges.mcp import build_server
-    from codemode.service import Codemode
-
-    async with Codemode.open(config) as codemode:
-        server = build_server(codemode)
-        shown = [
-            {
-                "name": tool.name,
-                "description": tool.description or "",
-                "inputSchema": tool.input_schema,
-            }
-            for tool in await server.list_tools()
-        ]
-        return shown, server.instructions or ""
 
 
 def _show(found: Surfaces) -> None:

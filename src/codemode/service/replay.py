@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,15 +31,15 @@ from codemode.core.replay import (
 )
 from codemode.core.run import Language
 from codemode.core.script import normalise
-from codemode.errors import ConfigError, DirectoryError
+from codemode.errors import DirectoryError
 from codemode.generate import generate
 from codemode.importers import mcp as importer
 from codemode.importers._mcp_source import Listing as Answer
 from codemode.importers._mcp_source import read_listing
 from codemode.store.generated import read_templates
 from codemode.store.rows import load_directory
-from codemode.traces import formats, rule_table
-from codemode.traces.source import Source
+from codemode.traces import rule_table
+from codemode.traces.open import find, opened, recognise, records, unknown
 
 CHECK_S = 120.0
 
@@ -189,46 +189,35 @@ async def _refused(
     return refused
 
 
-def read_calls(traces: Sequence[Path]) -> tuple[list[Recorded], list[Problem]]:
+def read_calls(traces: Sequence[str]) -> tuple[list[Recorded], list[Problem]]:
     """
     Calls to tools in recorded traces of any known format; discovery is left out.
 
+    Args:
+        traces: Files, folders, patterns, or "-" for standard input.
+
     Raises:
-        ConfigError: If a trace cannot be opened or its format is not known.
+        TraceError: If one means nothing or cannot be opened. What cannot be read is a problem.
     """
     table = rule_table()
     calls: list[Recorded] = []
     problems: list[Problem] = []
-    for path in trace_files(traces):
-        try:
-            stream = path.open("rb")
-        except OSError as error:
-            raise ConfigError(f"{path}: {error.strerror}", hint="Name a trace.") from None
-        with stream:
-            source = Source(str(path), stream)
-            format = formats.detect(source.sample())
+    for one in find(traces):
+        with opened(one) as source:
+            format = recognise(source)
             if format is None:
-                raise ConfigError(
-                    f"{path}: the format of this trace is not known.",
-                    hint=f"Known: {', '.join(formats.names())}.",
-                )
-            meter = Meter(table, Totals(), path=str(path), format=format.name)
-            for record in format.read(source):
+                if one.named:
+                    problems.append(unknown(source))
+                continue
+            meter = Meter(table, Totals(), path=one.path, format=format.name)
+            for record in records(source, format):
                 if isinstance(record, Problem):
                     problems.append(record)
                     continue
                 classed = meter.take(record)
                 if classed is None or classed.cls == "discovery":
                     continue
-                found = recorded(classed.call, where=f"{path.name}#{classed.call.id}")
-                if found is not None:
+                where = f"{Path(one.path).name}#{classed.call.id}"
+                if (found := recorded(classed.call, where=where)) is not None:
                     calls.append(found)
     return calls, problems
-
-
-def trace_files(traces: Sequence[Path]) -> Iterator[Path]:
-    for path in traces:
-        if path.is_dir():
-            yield from sorted(file for file in path.rglob("*") if file.is_file())
-        else:
-            yield path

@@ -26,9 +26,10 @@ from codemode.core.tool import Directory
 from codemode.errors import ConfigError
 from codemode.generate import generate
 from codemode.service.codemode import Codemode
-from codemode.service.replay import read_tools, trace_files
+from codemode.service.replay import read_tools
 from codemode.store.config import Config
 from codemode.store.generated import read_templates
+from codemode.traces.open import find
 
 ENCODING = "o200k_base"
 INDEX_BUDGET = 20_000
@@ -152,14 +153,15 @@ async def recorded_directory(tools: Path) -> AsyncIterator[tuple[Codemode, Listi
             yield codemode, listing
 
 
-def read_tasks(traces: Sequence[Path], listing: Listing) -> Iterator[Task]:
+def read_tasks(traces: Sequence[str], listing: Listing) -> Iterator[Task]:
     """
     Tasks of LiveMCPBench runs, the one known format that has the question beside the calls.
 
     Raises:
+        TraceError: If a name means no file.
         ConfigError: If a file is no such run.
     """
-    for path in trace_files(traces):
+    for path in (Path(one.path) for one in find(traces)):
         try:
             runs = json.loads(path.read_bytes())
             for run in runs:
@@ -226,7 +228,7 @@ async def measure_surfaces(
     instructions: str,
     budget: int = INDEX_BUDGET,
     tools: Path | None = None,
-    traces: Sequence[Path] = (),
+    traces: Sequence[str] = (),
 ) -> Surfaces:
     """
     All surfaces of the configured directory, or of the recorded *tools* with their tasks.
