@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
+PYTEST_ARGS ?= -n auto -q
 
 .PHONY: setup demo test lint image docker bench generate wheel lock clean
 
@@ -26,6 +27,7 @@ image: setup
 	$(BIN)/codemode image build
 
 # With Docker the container engine is tested, and not being able to is a failure.
+# Narrow it with make test PYTEST_ARGS='tests/core -q'.
 test: setup docker
 	@if $(BIN)/python .ci/answers.py; then \
 	  $(BIN)/codemode image build && CODEMODE_REQUIRE_DOCKER=1 $(BIN)/pytest $(PYTEST_ARGS); \
