@@ -14,6 +14,11 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A slow machine is no fault of the code, so no example has a deadline of its own.
+settings.register_profile("codemode", deadline=None)
+settings.load_profile("codemode")
 
 IDS = tuple((Path(__file__).parent / "behaviour_ids.txt").read_text().split())
 ATTACK = re.compile(r"attack:\d+[a-z]?")
