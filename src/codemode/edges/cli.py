@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from codemode.edges import scripts, upkeep
+from codemode.edges import measure, scripts, upkeep
 from codemode.edges.command import (
     ConfigOption,
     DirectoryOption,
@@ -26,6 +26,7 @@ app = typer.Typer(
 )
 scripts.register(app)
 upkeep.register(app)
+measure.register(app)
 
 
 @app.command()

@@ -46,10 +46,10 @@ def show_value(value: Any) -> None:
 
 
 def table(headings: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
-    """A table on a terminal, tab-separated lines otherwise."""
+    """A table on a terminal; tab-separated lines under their headings otherwise."""
     if not out.is_terminal:
-        for row in rows:
-            out.print(Text("\t".join(harmless(str(cell)) for cell in row)))
+        for row in (headings, *rows):  # not through rich, which would expand the tabs
+            sys.stdout.write("\t".join(harmless(str(cell)) for cell in row) + "\n")
         return
     grid = Table(*headings, box=None, pad_edge=False, header_style="bold")
     for row in rows:

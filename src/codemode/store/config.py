@@ -97,6 +97,17 @@ class AuditSection(Section):
     include_arguments: bool = False
 
 
+class MeasureSection(Section):
+    """Rules of one's own for ``codemode measure``; they come before the shipped ones."""
+
+    rules: tuple[dict[str, Any], ...] = ()
+    wrappers: tuple[dict[str, Any], ...] = ()
+    argument_errors: tuple[str, ...] = ()
+    other_errors: tuple[str, ...] = ()
+    shells: tuple[str, ...] = ()
+    scripts: tuple[str, ...] = ()
+
+
 class ServerSection(Section):
     """``codemode serve``. The key is looked up in this environment variable."""
 
@@ -119,6 +130,7 @@ class Config(Section):
     toolsets: dict[str, ToolsetSection] = Field(default_factory=dict)
     mcp_servers: dict[str, dict[str, Any]] = Field(default_factory=dict)
     audit: AuditSection = AuditSection()
+    measure: MeasureSection = MeasureSection()
     server: ServerSection = ServerSection()
 
     @property
