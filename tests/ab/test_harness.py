@@ -200,6 +200,19 @@ async def test_a_model_that_never_ends_is_ended(key: str, folder: Path):
     assert all(one.problems for one in finished)
 
 
+async def test_a_service_that_does_not_count_still_meets_the_cap(key: str, folder: Path):
+    answer = {"choices": [{"message": {"role": "assistant", "content": "Done."}}]}
+    scripted = ScriptedModel([1], fumbles=lambda n: FakeReply(json=answer))
+    with scripted.upstream:
+        plan = make_plan(scripted, surfaces=["mcp"], baseline="mcp", caps={"max_tokens": 1000})
+        done = await experiment(plan, folder)
+
+    assert (done.stopped, done.n_now) == ("max_tokens", 1)
+    _, finished = read_results(folder)
+    assert finished[0].input > 1000
+    assert not finished[0].solved
+
+
 async def test_the_report_never_calls_a_scripted_run_a_result(
     scripted: ScriptedModel, folder: Path
 ):

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from codemode import bindings
 from codemode.core.index import CompactIndex, compact_index, first_words
+from codemode.core.names import camel
 from codemode.core.tool import Binding, Directory, Tool, Toolset
+from codemode.service.surfaces import token_counter
+from codemode.store.rows import load_directory
+from codemode.store.shipped import shipped
 
 LONG = "Does the thing that its name says to every one of the items that it is given today."
 
@@ -92,6 +99,25 @@ def test_python_names():
 )
 def test_first_words(text: str, n: int, said: str):
     assert first_words(text, n) == said
+
+
+def test_nine_hundred_rows_stay_within_twenty_thousand_tokens():
+    pytest.importorskip("bpe_openai")
+    shipped_tools = load_directory(shipped("directory"), bindings.load_all()).tools
+    tools: list[Tool] = []
+    while len(tools) < 900:
+        n = len(tools) // len(shipped_tools)
+        for one in shipped_tools[: 900 - len(tools)]:
+            name = f"{one.toolset.name}_{n}" if n else one.toolset.name
+            tools.append(replace(one, toolset=replace(one.toolset, name=name)))
+    large = Directory(tools)
+
+    index = compact_index(large, budget=20_000, measure=token_counter())
+
+    assert index.size <= 20_000
+    assert index.n_named == index.n_tools == 900
+    for toolset in large.toolsets:
+        assert f"{camel(toolset)} (" in index.text
 
 
 @settings(max_examples=60, deadline=None)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
 
 import httpx
 
-from codemode.ab.conversation import Entry, ModelFault, Said, ToolDefinition
+from codemode.ab.conversation import Entry, ModelFault, Said, Spent, ToolDefinition
 from codemode.ab.plan import ModelSection
 from codemode.ab.wires import WIRES
 from codemode.errors import ConfigError, MissingSecret
@@ -16,6 +17,8 @@ REFUSED_FOR_NOW = frozenset({429, 503, 529})
 """The service did nothing and says so; asking again repeats nothing."""
 MAX_TRIES = 6
 MAX_WAIT_S = 60.0
+CHARS_PER_TOKEN = 3
+"""For services that do not say what a message cost: a rough count, so that caps still hold."""
 
 
 class HttpModel:
@@ -69,9 +72,16 @@ class HttpModel:
         if answer.status_code != 200:
             raise ModelFault(f"HTTP {answer.status_code}: {self._harmless(answer.text)}")
         try:
-            return self._wire.read(answer.json())
+            said = self._wire.read(answer.json())
         except ValueError:
             raise ModelFault(f"The answer is not JSON: {self._harmless(answer.text)}") from None
+        if said.spent.total:
+            return said
+        guess = Spent(
+            input=len(answer.request.content) // CHARS_PER_TOKEN,
+            output=len(answer.content) // CHARS_PER_TOKEN,
+        )
+        return replace(said, spent=guess)
 
     def _harmless(self, text: str) -> str:
         """The start of an answer, without the key if it says it again."""

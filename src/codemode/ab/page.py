@@ -42,8 +42,8 @@ def page(found: Compared) -> str:
             _share(one.name, *one.discovery.pair, one.discovery.interval) for one in found.surfaces
         ],
         changes=[
-            (what, [mark for mark in marks if mark is not None], edge)
-            for what, marks, edge in _changes(found)
+            (what, [mark for mark in marks if mark is not None], low, high)
+            for what, marks, low, high in _changes(found)
         ],
         conclusion=conclusion,
         width=WIDTH,
@@ -60,7 +60,7 @@ def _share(label: str, k: int, n: int, interval: Interval) -> Mark:
     )
 
 
-def _changes(found: Compared) -> list[tuple[str, list[Mark | None], str]]:
+def _changes(found: Compared) -> list[tuple[str, list[Mark | None], str, str]]:
     """Differences from the baseline, one plot for each thing that is compared."""
     if not found.against:
         return []
@@ -69,7 +69,8 @@ def _changes(found: Compared) -> list[tuple[str, list[Mark | None], str]]:
         group = [(one.surface, one.differences[at]) for one in found.against]
         edge = max((_reach(one) for _, one in group), default=0.0) or 1.0
         marks = [_change(name, one, edge) for name, one in group]
-        plots.append((first.what, marks, said(edge, first.unit, signed=True)))
+        ends = [said(end, first.unit, signed=True) for end in (-edge, edge)]
+        plots.append((first.what, marks, ends[0], ends[1]))
     return plots
 
 

@@ -35,6 +35,8 @@ class ModelSection(Section):
     Args:
         base_url: ``/chat/completions`` (openai) or ``/v1/messages`` (anthropic) is added.
         api_key_env: Environment variable with the key; None where none is needed.
+        output_limit_name: What the service calls the limit on a message's tokens (openai
+            only; anthropic has one name).
         input_usd, cached_usd, output_usd: Per million tokens.
     """
 
@@ -44,6 +46,7 @@ class ModelSection(Section):
     api_key_env: str | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_output_tokens: Annotated[int, Field(ge=16)] = 4096
+    output_limit_name: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
     timeout_s: Annotated[float, Field(gt=0, le=3600)] = 120.0
     input_usd: Annotated[float, Field(ge=0)] | None = None
     cached_usd: Annotated[float, Field(ge=0)] | None = None
@@ -203,6 +206,7 @@ base_url = "http://127.0.0.1:8080/v1"   # /chat/completions is added; anthropic:
 name = "my-model"
 # api_key_env = "MY_API_KEY"            # name of the variable, never the key
 # temperature = 0.0
+# output_limit_name = "max_tokens"      # for servers that do not know max_completion_tokens
 # input_usd = 1.0                       # per million tokens; needed for caps.max_usd
 # output_usd = 5.0
 

@@ -20,8 +20,13 @@ from codemode.ab.conversation import (
 )
 from codemode.ab.shown import Outcome, Surface
 
-End: TypeAlias = Literal["answered", "max_turns", "timed_out", "model_error"]
-"""``model_error`` is the service's failure, not the model's: such a session is not finished."""
+End: TypeAlias = Literal["answered", "cut_off", "max_turns", "timed_out", "model_error"]
+"""
+``cut_off``: the last message reached its own limit of tokens. ``model_error`` is the
+service's failure, not the model's: such a session is not finished.
+"""
+
+CUT_OFF = frozenset({"length", "max_tokens"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +121,7 @@ async def converse(
             session.steps.append(ChatStep(start_ns=start, end_ns=clock_ns(), said=said))
             history.append(said)
             if not said.calls:
-                return "answered"
+                return "cut_off" if said.stop in CUT_OFF else "answered"
             answers = []
             for asked in said.calls:
                 start = clock_ns()

@@ -88,7 +88,7 @@ class OpenAIWire:
                 }
                 for tool in tools
             ],
-            "max_completion_tokens": model.max_output_tokens,
+            model.output_limit_name: model.max_output_tokens,
         }
         if model.temperature is not None:
             body["temperature"] = model.temperature
