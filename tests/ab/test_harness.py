@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from ab.conftest import KEY_ENV, make_plan, raw_plan
 from ab.scripted import KEY, ScriptedModel
@@ -21,6 +23,7 @@ from codemode.ab.page import page
 from codemode.ab.plan import SURFACES, Plan
 from codemode.ab.report import NOT_A_RESULT, compared, report_json, report_lines
 from codemode.ab.results import read_finished, read_results
+from codemode.edges import measure
 from codemode.edges.ab import served_tools
 from codemode.errors import ConfigError
 from codemode.testing import FakeReply
@@ -231,6 +234,30 @@ async def test_the_report_never_calls_a_scripted_run_a_result(
     assert html.count("NOT A RESULT") == 1
     assert "<script" not in html
     assert "http" not in html.replace("http-equiv", "")
+
+
+async def test_the_traces_are_measured_side_by_side(scripted: ScriptedModel, folder: Path):
+    plan = make_plan(
+        scripted,
+        surfaces=["dispatch", "search"],
+        tasks=["announce_release", "tag_release", "unpaid_total", "holiday_notice", "ship_pull"],
+        sample_size=5,
+    )
+    await experiment(plan, folder)
+    app = typer.Typer()
+    measure.register(app)
+    args = ["--before", f"{folder}/traces/dispatch", "--after", f"{folder}/traces/search"]
+
+    done = CliRunner().invoke(app, [*args, "--pair-by", "task", "--json"])
+
+    assert done.exit_code == 0, done.stderr
+    answer = json.loads(done.stdout)
+    found = answer.get("comparison", answer)
+    assert found["pairs"] == 5
+    assert found["method"] == "paired bootstrap"
+    theirs = {one.name: one.discovery.pair for one in compared(folder).surfaces}
+    for side, name in (("before", "dispatch"), ("after", "search")):
+        assert (found[side]["discovery"], found[side]["calls"]) == theirs[name]
 
 
 async def test_a_renamed_stand_in_is_found_by_what_it_answers(

@@ -181,7 +181,7 @@ def _finished(plan: Plan, cell: Cell, session: Session, problems: tuple[str, ...
         output=spent.output,
         seconds=round(session.seconds, 3),
         usd=plan.cost_usd(input=spent.input, cached=spent.cached, output=spent.output),
-        trace=f"traces/{task}.{surface}.{seed}.json",
+        trace=f"traces/{surface}/{task}.{seed}.json",
         model=models[-1] if models else plan.model.name,
     )
 

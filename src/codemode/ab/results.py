@@ -77,7 +77,7 @@ class Results:
         self._files: dict[str, IO[bytes]] = {}
 
     def __enter__(self) -> Results:
-        (self.folder / "traces").mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         self._keep_plan()
         for name in ("sessions", "spent"):
             self._files[name] = (self.folder / f"{name}.jsonl").open("ab")
@@ -111,6 +111,7 @@ class Results:
     def finish(self, session: Finished, trace: dict[str, Any]) -> None:
         """Keep the trace, then the line that says the session is done."""
         path = self.folder / session.trace
+        path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part")
         part.write_text(json.dumps(trace, ensure_ascii=False), encoding="utf-8")
         part.replace(path)
