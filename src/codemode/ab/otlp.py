@@ -81,15 +81,15 @@ def _tool(spans: _Spans, root: str, step: ToolStep) -> None:
         "gen_ai.tool.call.arguments": asked.args_text,
         "gen_ai.tool.call.result": outcome.text,
     }
-    if outcome.is_error:
-        attributes["error.type"] = "tool_error"
+    if outcome.failed:
+        attributes["error.type"] = outcome.failed
     run = spans.add(
         f"execute_tool {asked.name}",
         root,
         step.start_ns,
         step.end_ns,
         attributes,
-        error=outcome.text[:200] if outcome.is_error else "",
+        error=outcome.text[:200] if outcome.failed else "",
     )
     start = step.start_ns
     for at, inner in enumerate(outcome.inner, 1):

@@ -140,7 +140,7 @@ def compared(folder: Path) -> Compared:
     by_surface: dict[SurfaceName, list[Finished]] = {name: [] for name in plan.surfaces}
     for session in finished:
         by_surface[_name(plan, session.surface)].append(session)
-    shares = {one.trace: _discovery(folder / one.trace) for one in finished}
+    shares = {one.trace: discovery(folder / one.trace) for one in finished}
     return Compared(
         plan=plan,
         is_scripted=plan.is_scripted or any(one.model.startswith(SCRIPTED) for one in finished),
@@ -157,12 +157,17 @@ def _name(plan: Plan, name: str) -> SurfaceName:
     return next(one for one in plan.surfaces if one == name)
 
 
-def _discovery(path: Path) -> Share:
+REFUSED = {"argument_errors": ["check_failed"]}
+"""A script that the check refused is an argument error: the run after it is repair."""
+
+
+def discovery(path: Path) -> Share:
     """Calls of one trace by class."""
     totals = Totals()
+    table = rule_table(REFUSED)
     with path.open("rb") as stream:
         format = formats.load("otel_genai")
-        meter = Meter(rule_table(), totals, path=str(path), format=format.name)
+        meter = Meter(table, totals, path=str(path), format=format.name)
         for record in format.read(Source(str(path), stream)):
             meter.take(record)
         meter.close()
@@ -228,6 +233,7 @@ def _against(
             difference(
                 "discovery calls", "each", lambda one: (shares[one.trace].counts["discovery"], 1)
             ),
+            difference("repair calls", "each", lambda one: (shares[one.trace].counts["repair"], 1)),
             difference("model messages", "each", lambda one: (one.turns, 1)),
             difference("tokens", "each", lambda one: (one.tokens, 1)),
             difference("milliseconds", "each", lambda one: (round(one.seconds * 1000), 1)),

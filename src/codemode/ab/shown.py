@@ -39,10 +39,18 @@ class Inner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a call came to, as the model is told it."""
+    """
+    What a call came to, as the model is told it.
+
+    Args:
+        is_error: The model is told so beside the text.
+        failed: Code of the failure for the trace; "" for none. A run that was refused or
+            failed is told to the model in the answer's text, and is a failure all the same.
+    """
 
     text: str
     is_error: bool = False
+    failed: str = ""
     inner: tuple[Inner, ...] = ()
 
 
@@ -72,11 +80,14 @@ class Surface(Protocol):
         ...
 
 
-def shown(text: str, *, is_error: bool = False, inner: tuple[Inner, ...] = ()) -> Outcome:
+def shown(
+    text: str, *, is_error: bool = False, failed: str = "", inner: tuple[Inner, ...] = ()
+) -> Outcome:
     """An answer, cut where it is too long, and saying so."""
     if len(text) > MAX_ANSWER_CHARS:
         text = f"{text[:MAX_ANSWER_CHARS]}\n[{len(text) - MAX_ANSWER_CHARS} more characters]"
-    return Outcome(text=text, is_error=is_error, inner=inner)
+    failed = failed or ("tool_error" if is_error else "")
+    return Outcome(text=text, is_error=is_error, failed=failed, inner=inner)
 
 
 async def called(codemode: Codemode, tool: Tool, args: Mapping[str, JsonValue]) -> RunResult:
@@ -300,8 +311,9 @@ class ScriptSurface:
             return shown("The arguments are no JSON object.", is_error=True)
         name = asked.name.removeprefix(PREFIX)
         text, is_error = await self.agent_tools.call(name, asked.args)
-        inner = calls_in(text) if name == "run" and not is_error else ()
-        return shown(text, is_error=is_error, inner=inner)
+        if name != "run" or is_error:
+            return shown(text, is_error=is_error)
+        return shown(text, failed=failure_in(text), inner=calls_in(text))
 
 
 def calls_in(text: str) -> tuple[Inner, ...]:
@@ -319,6 +331,15 @@ def calls_in(text: str) -> tuple[Inner, ...]:
         )
     except (ValueError, KeyError, TypeError):
         return ()
+
+
+def failure_in(text: str) -> str:
+    """Code of the error in a run's answer, or ""."""
+    try:
+        error = json.loads(text)["error"]
+        return "" if error is None else str(error["code"])
+    except (ValueError, KeyError, TypeError):
+        return ""
 
 
 def search_surface(agent_tools: AgentTools, plan: Plan) -> Surface:
