@@ -133,6 +133,32 @@ def test_paths_of_rows_that_are_refused(path: str) -> None:
     assert caught.value.field == "binding.path"
 
 
+@pytest.mark.parametrize(
+    ("path", "params", "said"),
+    [
+        ("/items/{item}", {}, "no argument goes there. Did you mean {items}?"),
+        ("/items/{other}", {}, "no argument goes there. Declare the argument 'other'"),
+        ("/items/{items}", {"items": {"in": "query"}}, "no argument goes there"),
+        ("/items?item={items}", {}, "behind the '?'"),
+    ],
+)
+def test_what_stands_in_a_path_is_filled_by_an_argument(
+    path: str, params: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InvalidRow) as caught:
+        spec(["items"], path=path, params=params)
+    assert caught.value.field == "binding.path"
+    assert said in f"{caught.value.message} {caught.value.hint}"
+    assert spec(["items"], path="/{i}", params={"items": {"in": "path", "name": "i"}})
+
+
+def test_a_param_names_an_argument() -> None:
+    with pytest.raises(InvalidRow, match="does not declare") as caught:
+        spec(["items"], params={"itmes": {"in": "query"}})
+    assert caught.value.field == "binding.params.itmes"
+    assert caught.value.hint == "Did you mean 'items'?"
+
+
 @pytest.mark.case("E1", "E3")
 @pytest.mark.parametrize(
     "base_url",
@@ -202,9 +228,9 @@ def test_header_styles_and_precedence() -> None:
 
 
 def test_variables_fill_addresses_and_only_as_one_piece() -> None:
-    made = spec(["id"], base_url="https://{site}.example/rest", path="/accounts/{account}/{id}")
+    made = spec(["id"], base_url="https://{site}.example/rest/{account}", path="/{id}")
     request = build(made, {"id": "x"}, {"site": "acme", "account": "A-1"})
-    assert request.url == "https://acme.example/rest/accounts/A-1/x"
+    assert request.url == "https://acme.example/rest/A-1/x"
     with pytest.raises(ConfigError, match="site"):
         build(made, {"id": "x"}, {"account": "A-1"})
     for bad in ("evil.com/", "a@b", "a?b", "a#b", "a:1", "", "a b"):

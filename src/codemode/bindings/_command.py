@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from codemode.core.call import CommandRequest, Response, SendContext
+from codemode.core.nearest import nearest
 from codemode.core.run import Command, CommandResult, Workspace
 from codemode.core.tool import JsonValue, Schema, Tool
 from codemode.errors import (
@@ -57,9 +58,12 @@ def known_argument(name: object, args: Schema, *, field: str) -> str:
         InvalidRow: With *field* named.
     """
     if not isinstance(name, str) or name not in properties(args):
+        near = nearest(name, properties(args)) if isinstance(name, str) else []
         declared = ", ".join(sorted(properties(args))) or "none"
         raise InvalidRow(
-            f"{name!r} is not an argument of the row (declared: {declared})", field=field
+            f"{name!r} is not an argument of the row (declared: {declared}).",
+            field=field,
+            hint=f"Did you mean {near[0]!r}?" if near else "Declare it in args.",
         )
     return name
 

@@ -106,7 +106,7 @@ class PythonBinding:
         if not isinstance(kinds, Mapping):
             raise InvalidRow("needs an object: argument -> kind", field="binding.arguments")
         for name, kind in kinds.items():
-            known_argument(name, args, field="binding.arguments")
+            known_argument(name, args, field=f"binding.arguments.{name}")
             if kind not in KINDS:
                 raise InvalidRow(
                     f"{kind!r} is not one of {', '.join(sorted(KINDS))}",
@@ -116,7 +116,7 @@ class PythonBinding:
         if not isinstance(names, Mapping):
             raise InvalidRow("needs an object: argument -> keyword", field="binding.names")
         for name, keyword in names.items():
-            known_argument(name, args, field="binding.names")
+            known_argument(name, args, field=f"binding.names.{name}")
             if not isinstance(keyword, str) or not keyword.isidentifier():
                 raise InvalidRow("needs a keyword", field=f"binding.names.{name}")
         fixed = fields.get("fixed", {})

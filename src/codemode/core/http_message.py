@@ -44,7 +44,7 @@ def build(
     """
     places = _place(spec, args)
     base = _base(spec, variables)
-    url = _url(spec, base, places, variables)
+    url = _url(spec, base, places)
     body, parts, content_type = _body(spec, places.body)
     headers = [*spec.headers, *places.headers]
     if content_type and not any(name.lower() == "content-type" for name, _ in headers):
@@ -108,14 +108,12 @@ def _base(spec: HttpSpec, variables: Mapping[str, str]) -> str:
     return f"{destination}/{rest}".rstrip("/")
 
 
-def _url(spec: HttpSpec, base: str, places: _Places, variables: Mapping[str, str]) -> str:
+def _url(spec: HttpSpec, base: str, places: _Places) -> str:
     template, _, fixed = spec.path.partition("?")
 
     def fill(match: re.Match[str]) -> str:
         if match[1] in places.path:
             return places.path[match[1]]
-        if match[1] in variables and _VARIABLE.fullmatch(variables[match[1]]):
-            return variables[match[1]]
         raise BadArguments(f"{match[1]!r} is missing; it is part of the path {template}.")
 
     path = PLACEHOLDER.sub(fill, template)

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias
 
 from codemode.core.address import Destination
+from codemode.core.nearest import nearest
 from codemode.core.tool import JsonValue, Schema
 from codemode.errors import AddressRefused, InvalidRow
 
@@ -146,6 +147,7 @@ def parse(fields: Mapping[str, Any], args: Schema) -> HttpSpec:
     properties = args.get("properties")
     declared = properties if isinstance(properties, Mapping) else {}
     params = _params(fields.get("params", {}), declared, method, body, path)
+    _refuse_unfilled(path, params)
     files = frozenset(name for name, schema in declared.items() if is_file(schema))
     for name in files:
         if params[name].place != "body" or body not in ("multipart", "raw"):
@@ -220,6 +222,27 @@ def _path(text: str) -> str:
     return text
 
 
+def _refuse_unfilled(path: str, params: Mapping[str, Param]) -> None:
+    """Every ``{name}`` of *path* is filled by an argument, or no call could be sent."""
+    template, _, fixed = path.partition("?")
+    if held := PLACEHOLDER.search(fixed):
+        raise InvalidRow(
+            f"has {held[0]} behind the '?', where nothing is filled in.",
+            field="binding.path",
+            hint="Take it out of the path; an argument goes there with params: in: query.",
+        )
+    filled = {param.name for param in params.values() if param.place == "path"}
+    for name in PLACEHOLDER.findall(template):
+        if name not in filled:
+            near = nearest(name, params)
+            meant = f"Did you mean {{{near[0]}}}? " if near else ""
+            raise InvalidRow(
+                f"has {{{name}}}, but no argument goes there.",
+                field="binding.path",
+                hint=f"{meant}Declare the argument {name!r} in args, or name one in params.",
+            )
+
+
 def _params(
     given: object, declared: Mapping[str, Any], method: str, body: BodyKind, path: str
 ) -> dict[str, Param]:
@@ -230,7 +253,12 @@ def _params(
     for argument, entry in given.items():
         where = f"binding.params.{argument}"
         if argument not in declared:
-            raise InvalidRow(f"names {argument!r}, which args does not declare.", field=where)
+            near = nearest(argument, declared)
+            raise InvalidRow(
+                f"names {argument!r}, which args does not declare.",
+                field=where,
+                hint=f"Did you mean {near[0]!r}?" if near else "Declare it in args.",
+            )
         if not isinstance(entry, Mapping):
             raise InvalidRow("is an object with 'in'.", field=where)
         if unknown := set(entry) - {"in", "name", "style", "explode", "reserved"}:
