@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 
 from ab.solutions import SOLUTIONS
 from codemode.ab.judge import differences
 from codemode.ab.seeded import seeded
-from codemode.ab.state import Anything, Mentions, fits
+from codemode.ab.state import Anything, Issue, Mentions, fits
 from codemode.ab.tasks import TASKS
 from codemode.ab.world import KEYED, TOKEN, TOOLSETS, World
 from codemode.testing import FakeRequest
@@ -138,3 +139,25 @@ def test_what_cannot_be_done_twice_is_refused():
 
     assert [world.upstream.respond(merge).status for _ in range(2)] == [200, 405]
     assert [world.upstream.respond(refund).status for _ in range(2)] == [200, 400]
+
+
+@pytest.mark.parametrize(
+    ("query", "meant"),
+    [
+        ("repo:octo/api is:open label:bug is:issue", lambda i: i.is_open and "bug" in i.labels),
+        ("repo:octo/api is:closed label:urgent", lambda i: not i.is_open and "urgent" in i.labels),
+        ("repo:octo/api is:open no:assignee is:issue", lambda i: i.is_open and not i.assignees),
+        ('repo:octo/api "Refund request" in:title', lambda i: i.title == "Refund request"),
+        ("repo:octo/api is:issue -label:bug", lambda i: "bug" not in i.labels),
+    ],
+)
+def test_issues_are_found_by_what_people_ask(query: str, meant: Callable[[Issue], bool]):
+    world = World(seeded(4))
+
+    found = world.upstream.respond(
+        request("GET", "/github/search/issues", query=(("q", query), ("per_page", "100")))
+    ).json
+
+    issues = world.state.repos["octo/api"].issues.values()
+    assert {one["number"] for one in found["items"]} == {i.number for i in issues if meant(i)}
+    assert found["total_count"] == len(found["items"]) > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -316,3 +317,77 @@ def users_get(state: State, request: FakeRequest) -> Any:
     if person is None:
         return gone()
     return {**_user(person.login), "name": person.name, "email": person.email}
+
+
+@route("github", "GET", "/search/issues")
+def search_issues(state: State, request: FakeRequest) -> Any:
+    """The qualifiers that people use: repo, is, state, label, assignee, author, no, in."""
+    terms = re.findall(r'(-?\w+):("[^"]*"|\S+)|("[^"]*"|\S+)', request.first("q"))
+    asked = [(key, value.strip('"').lower()) for key, value, _ in terms if key]
+    words = [word.strip('"').lower() for _, _, word in terms if word]
+    found = [
+        item
+        for name, repo in state.repos.items()
+        for item in [
+            *(_issue(one, name) for one in repo.issues.values()),
+            *(_pull(one, name) | {"pull_request": {}} for one in repo.pulls.values()),
+        ]
+        if all(_qualifies(item, name, key, value) for key, value in asked)
+        and all(word in f"{item['title']} {item['body']}".lower() for word in words)
+    ]
+    return {
+        "total_count": len(found),
+        "incomplete_results": False,
+        "items": _page(request, found),
+    }
+
+
+def _qualifies(item: dict[str, Any], repo: str, key: str, value: str) -> bool:
+    if key.startswith("-"):
+        return not _qualifies(item, repo, key[1:], value)
+    is_pull = "pull_request" in item
+    people = [one["login"] for one in item["assignees"]]
+    kinds = {"issue": not is_pull, "pr": is_pull, "pull-request": is_pull}
+    match key:
+        case "repo":
+            return repo == value
+        case "org" | "user":
+            return repo.startswith(f"{value}/")
+        case "is" | "state" | "type":
+            return kinds.get(value, bool(item["state"] == value))
+        case "label":
+            return any(one["name"].lower() in value.split(",") for one in item["labels"])
+        case "assignee":
+            return value in people
+        case "author":
+            return bool(item["user"]["login"] == value)
+        case "no":
+            return not item["labels"] if value == "label" else not people
+    return True
+
+
+@route("github", "GET", REPO)
+@_in_repo
+def repos_get(state: State, request: FakeRequest, name: str) -> Any:
+    repo = state.repos[name]
+    owner, short = name.split("/")
+    stamp = "2025-01-01T00:00:00Z"
+    return {
+        "id": sum(map(ord, name)),
+        "name": short,
+        "full_name": name,
+        "owner": _user(owner),
+        "private": False,
+        "description": None,
+        "fork": False,
+        "html_url": f"https://github.com/{name}",
+        "default_branch": "main",
+        "language": None,
+        "archived": False,
+        "stargazers_count": 0,
+        "forks_count": 0,
+        "open_issues_count": sum(one.is_open for one in repo.issues.values()),
+        "pushed_at": stamp,
+        "created_at": stamp,
+        "updated_at": stamp,
+    }
