@@ -26,6 +26,12 @@ JsonValue: TypeAlias = Any
 RESERVED_TOOLSET = "codemode"
 """Toolset of the host's own functions: ``codemode.search`` and ``codemode.describe``."""
 
+UNWRITTEN = "Not written yet:"
+"""How a row's when_to_use begins that an importer made and nobody has written."""
+
+MAX_ID = 512
+"""Characters; a longer text is no tool's id and is compared with none."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
@@ -64,6 +70,7 @@ class Tool:
     A row after validation.
 
     Args:
+        when_to_use: "" where the row has only an importer's mark that it is unwritten.
         args: Schema of the arguments; always of an object.
         returns: Schema of the answer, or None where nobody knows it.
         golden: Cases that prove the row: ``{"args": ..., "returns": ..., "files": ...}``.
@@ -105,7 +112,7 @@ class Quarantined:
 
     Args:
         file: Path of the toolset's file as given.
-        row: The row's name, or its index as text where it has none; "" for the whole file.
+        row: The row's name, or ``row 3`` (from 1) where it has none; "" for the whole file.
         field: Dotted path inside the row, or "".
         line: Where in the file, from 1; 0 if not known.
     """
@@ -117,6 +124,14 @@ class Quarantined:
     message: str
     line: int = 0
     column: int = 0
+
+    def __str__(self) -> str:
+        """``shop.json:7:5: shop.get, binding.path: ...``, without what is not known."""
+        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        row = f", {self.row}" if " " in self.row else f".{self.row}"
+        named = (self.toolset + row).strip("., ")
+        subject = ", ".join(part for part in (named, self.field) if part)
+        return ": ".join(part for part in (place, subject, self.message) if part)
 
 
 class Directory:
@@ -164,8 +179,10 @@ class Directory:
         except KeyError:
             near = self.nearest(tool_id)
             hint = f"Did you mean {', '.join(near)}?" if near else "Use search to find a tool."
-            raise UnknownTool(f"There is no tool {tool_id!r}.", hint=hint) from None
+            raise UnknownTool(f"There is no tool {tool_id[:MAX_ID]!r}.", hint=hint) from None
 
     def nearest(self, tool_id: str, *, limit: int = 3) -> tuple[str, ...]:
-        """Ids that look most like *tool_id*, best first."""
+        """Ids that look most like *tool_id*, best first. None for a text too long to be one."""
+        if len(tool_id) > MAX_ID:
+            return ()
         return tuple(get_close_matches(tool_id, self._by_id, n=limit, cutoff=0.5))
