@@ -14,10 +14,10 @@ from tests.targets.judge import check_python, check_typescript
 
 from codemode import targets
 from codemode.bindings import load_all
+from codemode.core.tool import UNWRITTEN
 from codemode.errors import DirectoryError
 from codemode.generate import generate
 from codemode.importers._layout import lay_out
-from codemode.importers._mcp_row import UNWRITTEN
 from codemode.importers._mcp_source import Listing, read_listing
 from codemode.importers.mcp import import_mcp, merge
 from codemode.store.generated import read_templates
@@ -122,7 +122,7 @@ async def test_tools_that_cannot_be_rows_are_left_out_with_the_reason(saved, tmp
     assert done.left_out == [
         "rake: its inputSchema is not one of an object",
         "list_plants: it would have the same name as list-plants",
-        "a tool without a name",
+        "tools[6]: it is not an object",
     ]
 
 
@@ -226,8 +226,54 @@ async def test_sources_that_hold_no_tools_are_refused(tmp_path):
     for name in ("codemode", "Garden", "import"):
         with pytest.raises(DirectoryError, match="No toolset may be called"):
             await import_mcp([str(path)], toolset=name, out=tmp_path)
-    with pytest.raises(DirectoryError, match="cannot be asked"):
-        await import_mcp(["no-such-program-anywhere"], toolset="garden", out=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (["gone.json"], "There is no file gone.json."),
+        (["my", "tools.json"], "There is no file my tools.json."),
+        (["saved/gone"], "There is no file saved/gone."),
+        (["./serve", "--stdio"], "There is no file ./serve."),
+        (["no-such-program"], "There is no file and no command 'no-such-program'."),
+        (["."], ". is neither a file to read nor one to run."),
+    ],
+)
+async def test_a_source_that_is_not_there_is_named(tmp_path, source, said):
+    with pytest.raises(DirectoryError) as caught:
+        await import_mcp(source, toolset="garden", out=tmp_path / "rows")
+    assert caught.value.message == said
+    assert "saved tools/list answer" in caught.value.hint
+    assert not (tmp_path / "rows").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[]", "the list is empty"),
+        ('{"tools": []}', "the list is empty"),
+        ('{"tools": [{"nam": "x"}]}', "tools[0]: it has no field 'name' (it has 'nam')"),
+        ('[{"name": " "}, 7]', "tools[0]: its 'name' is not a text, or blank; tools[1]: it is not"),
+        ('[{"name": "x", "inputSchema": 1}]', "x: its inputSchema is not one of an object"),
+    ],
+)
+async def test_nothing_is_written_where_no_tool_becomes_a_row(tmp_path, text, said):
+    saved, out = tmp_path / "x.json", tmp_path / "rows"
+    saved.write_text(text)
+    with pytest.raises(DirectoryError) as caught:
+        await import_mcp([str(saved)], toolset="garden", out=out)
+    assert said in caught.value.message
+    assert str(saved) in caught.value.message
+    assert "nothing was written" in caught.value.message
+    assert not out.exists()
+
+
+async def test_no_file_is_emptied_by_a_list_that_is_empty(saved, tmp_path):
+    before = (await imported(saved, tmp_path)).path.read_text()
+    saved.write_text("[]")
+    with pytest.raises(DirectoryError, match="the list is empty"):
+        await imported(saved, tmp_path)
+    assert (tmp_path / "rows" / "garden.json").read_text() == before
 
 
 @pytest.mark.parametrize("wrapped", [lambda t: t, lambda t: {"tools": t}, None])

@@ -69,9 +69,7 @@ def generate(
         terminal.show_json(done.as_json())
     else:
         for row in done.quarantined:
-            where = f"{row.file}:{row.line}:{row.column}" if row.line else row.file
-            what = ".".join(part for part in (row.toolset, row.row, row.field) if part)
-            terminal.show(f"quarantined: {where}: {what}: {row.message}", style="red", error=True)
+            terminal.show(f"quarantined: {row}", style="red", error=True)
         for path in done.changed:
             terminal.show(f"{'stale' if check else 'written'}: {path}", error=True)
         terminal.show(
@@ -98,7 +96,10 @@ def import_mcp(
     """Rows from an MCP server's tools. What a person wrote in an existing file is kept."""
     from codemode.importers import mcp as importer
 
-    words = [source] if Path(source).is_file() else shlex.split(source)
+    try:
+        words = [source] if Path(source).is_file() else shlex.split(source)
+    except ValueError:  # a quote that is not closed: no command line
+        words = [source]
     work = importer.import_mcp(words, toolset=toolset, out=out, dry_run=dry_run)
     done = wait_for(work, as_json=as_json, label="Importing")
     if as_json:

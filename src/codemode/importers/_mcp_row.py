@@ -10,9 +10,7 @@ from typing import Any
 
 from codemode.core.names import python_parameter, snake
 from codemode.core.spelling import modern
-
-UNWRITTEN = "Not written yet:"
-"""How a when_to_use begins that nobody has written. The report lists these rows."""
+from codemode.core.tool import UNWRITTEN
 
 _ADVICE = re.compile(
     r"(use (this|it|when|for|only)|useful|when (to use|you|the user|a user)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,19 +57,35 @@ def read_listing(path: Path) -> Listing:
     return Listing(tools=tools, server=str(said.get("server") or ""), origin=origin)
 
 
+def _refuse_missing(command: Sequence[str]) -> None:
+    """Raise if *command* is no program here: most likely it was meant to be a file."""
+    program, whole = command[0], " ".join(command)
+    if shutil.which(program) is not None:
+        return
+    hint = "Give the file of a saved tools/list answer, or the command of a stdio server."
+    if Path(program).exists():
+        raise DirectoryError(f"{program} is neither a file to read nor one to run.", hint=hint)
+    if whole.endswith(".json") or "/" in program:
+        name = whole if whole.endswith(".json") else program
+        raise DirectoryError(f"There is no file {name}.", hint=hint)
+    raise DirectoryError(f"There is no file and no command {program!r}.", hint=hint)
+
+
 async def ask(command: Sequence[str]) -> Listing:
     """
     Start the server, list its tools, end it. It sees only what the MCP SDK passes on
     (home folder, path, terminal), nothing else of this process's environment.
 
     Raises:
-        DirectoryError: If it does not start or answer within `LIST_S` seconds.
+        DirectoryError: If it is not there, does not start or answer within `LIST_S`
+            seconds.
     """
     from mcp import ClientSession, MCPError, StdioServerParameters, types
     from mcp.client.stdio import stdio_client
 
     if not command:
         raise DirectoryError("There is no source.", hint="Give a file or a command.")
+    _refuse_missing(command)
     start = StdioServerParameters(command=command[0], args=list(command[1:]))
     tools: list[Any] = []
     try:

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from codemode.core.names import camel, refuse_tool, refuse_toolset, snake
+from codemode.core.tool import UNWRITTEN
 from codemode.errors import DirectoryError
 from codemode.importers._layout import lay_out
-from codemode.importers._mcp_row import UNWRITTEN, cleaned, effect, python_names, texts
+from codemode.importers._mcp_row import cleaned, effect, python_names, texts
 from codemode.importers._mcp_source import Listing, ask, read_listing
 
 _TEXTS = ("description", "when_to_use")
@@ -92,8 +93,8 @@ async def import_mcp(
         source: One path of a saved ``tools/list`` answer, or a command and its arguments.
 
     Raises:
-        DirectoryError: If the name is no toolset's, the source holds no tools, or
-            the server cannot be asked.
+        DirectoryError: If the name is no toolset's, the source is not there or holds no
+            tool that a row can be made of, or the server cannot be asked.
     """
     if reason := refuse_toolset(toolset):
         raise DirectoryError(f"No toolset may be called {toolset!r}: {reason}.")
@@ -105,9 +106,25 @@ async def import_mcp(
     path = out / f"{toolset}.json"
     existing = await asyncio.to_thread(_existing, path)
     done = merge(listing, toolset=toolset, path=path, existing=existing)
+    if not done.added and not done.updated:
+        _refuse_nothing(listing, " ".join(source), done)
     if not dry_run:
         await asyncio.to_thread(_write, path, lay_out(done.file))
     return done
+
+
+def _refuse_nothing(listing: Listing, source: str, done: Imported) -> None:
+    """Raise: no tool of *listing* became a row."""
+    if not listing.tools:
+        raise DirectoryError(
+            f"{source} lists no tools: the list is empty; nothing was written.",
+            hint="Ask the server again, with whatever it needs to offer its tools.",
+        )
+    raise DirectoryError(
+        f"{source}: no row can be made of any tool; nothing was written. "
+        f"{'; '.join(done.left_out[:5])}.",
+        hint='Each entry of the list is {"name": ..., "description": ..., "inputSchema": {...}}.',
+    )
 
 
 def _write(path: Path, text: str) -> None:
@@ -131,7 +148,10 @@ def merge(
     }
     rows: list[dict[str, Any]] = []
     taken_names: dict[str, str] = {}
-    for tool in listing.tools:
+    for index, tool in enumerate(listing.tools):
+        if fault := _no_name(tool):
+            done.left_out.append(f"tools[{index}]: {fault}")
+            continue
         row = _row(tool, listing, done, taken_names)
         if row is None:
             continue
@@ -186,18 +206,27 @@ def _existing(path: Path) -> Mapping[str, Any] | None:
     return found
 
 
+def _no_name(tool: Any) -> str:
+    """Why *tool*, an entry of the list, cannot even be named, or ""."""
+    if not isinstance(tool, Mapping):
+        return "it is not an object"
+    if "name" not in tool:
+        has = ", ".join(repr(str(key)[:40]) for key in list(tool)[:5])
+        return f"it has no field 'name' (it has {has or 'none'})"
+    if not isinstance(tool["name"], str) or not tool["name"].strip():
+        return "its 'name' is not a text, or blank"
+    return ""
+
+
 def _row(
-    tool: Any, listing: Listing, done: Imported, taken: dict[str, str]
+    tool: Mapping[str, Any], listing: Listing, done: Imported, taken: dict[str, str]
 ) -> dict[str, Any] | None:
     """
-    One tool as a row, or None where no row can be made of it.
+    One tool, which has a name, as a row, or None where no row can be made of it.
 
     Args:
         taken: Identifier -> the tool that has it; this one is added.
     """
-    if not isinstance(tool, Mapping) or not isinstance(tool.get("name"), str) or not tool["name"]:
-        done.left_out.append("a tool without a name")
-        return None
     tool_name = tool["name"]
     args = tool.get("inputSchema")
     if args is None:
