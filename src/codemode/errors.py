@@ -289,13 +289,14 @@ CALL_ERRORS = (CallRefused, MissingSecret, UpstreamError, UnknownTool)
 REPORT: dict[type[CodemodeError], tuple[int, int, int]] = {
     # error: (HTTP status, CLI exit code, JSON-RPC error code)
     CodemodeError: (500, 3, -32603),
-    DirectoryError: (500, 2, -32603),
+    DirectoryError: (500, 3, -32603),
     ConfigError: (500, 3, -32603),
     UnknownTool: (404, 2, -32602),
     UnknownRun: (404, 2, -32602),
     ScriptRefused: (422, 2, -32602),
     TraceError: (422, 2, -32602),
     CallRefused: (403, 2, -32001),
+    BadArguments: (422, 2, -32602),
     UpstreamError: (502, 3, -32002),
     UpstreamTimeout: (504, 3, -32002),
     HostFault: (500, 3, -32603),

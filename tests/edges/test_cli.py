@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -254,3 +256,48 @@ def test_demo_does_the_main_job(cli: Cli) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     for shown in ("issuesListForRepo", "issues_list_for_repo", "Sharpen the saw", "applied"):
         assert shown in done.stdout
+
+
+@pytest.mark.parametrize("timeout", ["0", "-5", "nan", "inf"])
+def test_a_timeout_that_is_none_is_refused(cli: Cli, timeout: str) -> None:
+    done = cli("run", "-", "--language", "py", f"--timeout={timeout}", "--json", stdin="return 1")
+    assert done.returncode == 2
+    assert "timeout_s" in json.loads(done.stdout)["error"]["message"]
+
+
+def test_a_pattern_that_fits_nothing_is_said(cli: Cli) -> None:
+    script = "return 1"
+    done = cli(
+        "run", "-", "--language", "py", "--json", "--allow", "github.issuesCreate", stdin=script
+    )
+    notes = " ".join(json.loads(done.stdout)["notes"])
+    assert "github.issuesCreate" in notes
+    assert "Did you mean github.issues_create?" in notes
+
+
+def test_a_fault_of_ours_is_one_line_and_exit_3(tmp_path: Path) -> None:
+    code = (
+        "import sys; from codemode.edges import cli, upkeep\n"
+        "def broken(*a, **k): raise RuntimeError('secret text')\n"
+        "upkeep.RunStore = broken\n"
+        "sys.argv = ['codemode', 'runs', 'list', '--json']\n"
+        "cli.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd=tmp_path,
+        env={"PATH": "", "HOME": str(tmp_path)}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert "RuntimeError" in json.loads(done.stdout)["error"]["message"]
+    assert "secret text" not in done.stdout + done.stderr
+
+
+def test_json_and_text_carry_nothing_that_steers_a_terminal(cli: Cli) -> None:
+    script = "print('\\x9b31m \\u202e \\u2028 \\x7f \\u061c')\nraise ValueError('a\\nfake: ok')\n"
+    for flags in (["--json"], []):
+        done = cli("run", "-", "--language", "py", *flags, stdin=script)
+        shown = done.stdout + done.stderr
+        assert not {"\x9b", "\u202e", "\u2028", "\x7f", "\u061c"} & set(shown)
+        assert not any(line.startswith("fake") for line in shown.splitlines())
+        if flags:
+            assert "\u202e" in json.dumps(json.loads(done.stdout), ensure_ascii=False)

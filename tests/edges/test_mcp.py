@@ -50,6 +50,8 @@ async def test_search_describe_check_and_run(config_file: Path, upstream: FakeUp
         stopped = await client.call_tool("run", {"script": write, "language": "python"})
         assert stopped.structured_content is not None
         assert stopped.structured_content["status"] == "refused"
+        assert stopped.is_error
+        assert not ran.is_error
         widened = {"script": write, "language": "python", "allow": ["*"]}
         still = await client.call_tool("run", widened)
         assert still.is_error or still.structured_content["status"] == "refused"

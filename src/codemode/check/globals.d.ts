@@ -9,9 +9,11 @@ interface Console {
 }
 declare const console: Console;
 
+declare function setTimeout(callback: (...args: any[]) => void, delay_ms?: number): number;
 declare function setTimeout<A extends unknown[]>(
   callback: (...args: A) => void, delay_ms?: number, ...args: A): number;
 declare function clearTimeout(id: number | undefined): void;
+declare function setInterval(callback: (...args: any[]) => void, delay_ms?: number): number;
 declare function setInterval<A extends unknown[]>(
   callback: (...args: A) => void, delay_ms?: number, ...args: A): number;
 declare function clearInterval(id: number | undefined): void;

@@ -14,6 +14,17 @@ from typing import Literal, Protocol, TypeAlias
 from codemode.core.tool import Effect, JsonValue
 
 Language: TypeAlias = Literal["typescript", "python"]
+LANGUAGE_NAMES: Mapping[str, Language] = {
+    "typescript": "typescript",
+    "ts": "typescript",
+    "mts": "typescript",
+    "js": "typescript",
+    "mjs": "typescript",
+    "python": "python",
+    "py": "python",
+}
+"""Every spelling of a language that is understood, file endings among them."""
+
 Stream: TypeAlias = Literal["stdout", "stderr"]
 Status: TypeAlias = Literal[
     "succeeded", "failed", "timed_out", "refused", "cancelled", "engine_lost"

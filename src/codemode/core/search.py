@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,6 +39,10 @@ _STOP = frozenset(
 )
 _FUZZY = 0.6
 """What a word that only looks like the asked one is worth."""
+
+MAX_QUERY_CHARS = 1000
+MAX_QUERY_WORDS = 64
+"""What comes after is not read: a query costs the same however long it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +96,7 @@ class Index:
         directory: Indexed whole; memory is linear in its words.
     """
 
-    __slots__ = ("_directory", "_idf", "_postings")
+    __slots__ = ("_alike", "_directory", "_idf", "_postings", "_sorted")
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
@@ -108,6 +113,10 @@ class Index:
             norm = _K1 * (1 - _B + _B * sum(counts.values()) / (mean or 1))
             for word, weight in counts.items():
                 self._postings[word].append((position, weight * (_K1 + 1) / (weight + norm)))
+        self._sorted = sorted(self._postings)
+        self._alike: dict[tuple[str, int], list[str]] = defaultdict(list)
+        for word in self._sorted:
+            self._alike[word[0], len(word)].append(word)
         total = len(weights)
         self._idf = {
             word: math.log(1 + (total - len(rows) + 0.5) / (len(rows) + 0.5))
@@ -122,7 +131,7 @@ class Index:
             limit: At least 1; applied after ranking.
             toolset: Only tools of this toolset.
         """
-        asked = list(dict.fromkeys(words(query)))
+        asked = list(dict.fromkeys(words(query[:MAX_QUERY_CHARS])))[:MAX_QUERY_WORDS]
         tools = self._directory.tools
         if not asked:
             listed = [tool for tool in tools if toolset in (None, tool.toolset.name)]
@@ -147,10 +156,14 @@ class Index:
             return [(word, 1.0)]
         if len(word) < 3:
             return []
-        longer = [known for known in self._postings if known.startswith(word)]
+        start = bisect_left(self._sorted, word)
+        longer = [known for known in self._sorted[start : start + 200] if known.startswith(word)]
         if longer:
             return [(known, _FUZZY) for known in sorted(longer, key=len)[:3]]
-        near = get_close_matches(word, self._postings, n=2, cutoff=0.75)
+        # Misspellings keep their first letter and about their length.
+        lengths = range(len(word) - 2, len(word) + 3)
+        alike = [known for length in lengths for known in self._alike.get((word[0], length), ())]
+        near = get_close_matches(word, alike, n=2, cutoff=0.75)
         return [(known, _FUZZY) for known in near]
 
     @staticmethod

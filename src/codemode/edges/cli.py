@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Annotated
 
 import typer
 
-from codemode.edges import measure, scripts, upkeep
+from codemode.edges import ab, measure, replay, scripts, surfaces, terminal, upkeep
 from codemode.edges.command import (
     ConfigOption,
     DirectoryOption,
@@ -15,6 +17,7 @@ from codemode.edges.command import (
     configured,
     wait_for,
 )
+from codemode.errors import CodemodeError
 
 app = typer.Typer(
     name="codemode",
@@ -24,9 +27,8 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
-scripts.register(app)
-upkeep.register(app)
-measure.register(app)
+for commands in (scripts, upkeep, measure, replay, surfaces, ab):
+    commands.register(app)
 
 
 @app.command()
@@ -72,4 +74,18 @@ def demo(
 
 def main() -> None:
     """Entry point of the ``codemode`` program."""
-    app()
+    try:
+        app()
+    except Exception as error:  # a fault of ours: one line and exit 3, never "the script failed"
+        if os.environ.get("CODEMODE_DEBUG"):
+            raise
+        where = error.__traceback__
+        while where is not None and where.tb_next is not None:
+            where = where.tb_next
+        place = f"{where.tb_frame.f_code.co_name}:{where.tb_lineno}" if where else "?"
+        wrong = CodemodeError(
+            f"codemode itself failed: {type(error).__name__} in {place}.",
+            hint="Please report it; CODEMODE_DEBUG=1 shows where it happened.",
+        )
+        terminal.show_fault(wrong, as_json="--json" in sys.argv)
+        sys.exit(3)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NoReturn, TypeVar
 import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from codemode.core.run import Language
+from codemode.core.run import LANGUAGE_NAMES, Language
 from codemode.edges import terminal
 from codemode.errors import CodemodeError, report
 from codemode.store.config import Config, read_config
@@ -35,30 +35,16 @@ LanguageOption = Annotated[
 ScriptArgument = Annotated[str, typer.Argument(metavar="SCRIPT", help="A file, or - for stdin.")]
 TargetOption = Annotated[Literal["ts", "py"], typer.Option(help="Language to show.")]
 
-LANGUAGES: dict[str, Language] = {
-    "ts": "typescript",
-    "typescript": "typescript",
-    "mts": "typescript",
-    "js": "typescript",
-    "mjs": "typescript",
-    "py": "python",
-    "python": "python",
-}
-
 
 def fail(error: CodemodeError, *, as_json: bool, code: int | None = None) -> NoReturn:
     """Say what is wrong and what to do next; end with the error's exit code."""
-    if as_json:
-        detail = {"code": error.code, "message": error.message, "hint": error.hint}
-        terminal.show_json({"error": detail})
-    else:
-        terminal.show(f"error: {error.message}", style="red", error=True)
-        if error.hint:
-            terminal.show(f"  {error.hint}", error=True)
+    terminal.show_fault(error, as_json=as_json)
     raise typer.Exit(report(error)[1] if code is None else code)
 
 
-def wait_for(work: Coroutine[Any, Any, T], *, as_json: bool, label: str = "") -> T:
+def wait_for(
+    work: Coroutine[Any, Any, T], *, as_json: bool, label: str = "", code: int | None = None
+) -> T:
     """Run *work* to its end, with a spinner if *label* is given; errors become exit codes."""
     try:
         if as_json or not label or not terminal.err.is_terminal:
@@ -68,7 +54,7 @@ def wait_for(work: Coroutine[Any, Any, T], *, as_json: bool, label: str = "") ->
             progress.add_task(label)
             return asyncio.run(work)
     except CodemodeError as error:
-        fail(error, as_json=as_json)
+        fail(error, as_json=as_json, code=code)
 
 
 def configured(config: Path | None, directory: Path | None, *, as_json: bool) -> Config:
@@ -92,4 +78,4 @@ def read_script(name: str, language: str | None, *, as_json: bool) -> tuple[str,
         wrong = CodemodeError(f"{name}: not UTF-8 at byte {error.start}", hint="Save it as UTF-8.")
         fail(wrong, as_json=as_json, code=2)
     suffix = name.rsplit(".", 1)[-1].lower() if "." in name else ""
-    return text, LANGUAGES.get(language or suffix)
+    return text, LANGUAGE_NAMES.get(language or suffix)

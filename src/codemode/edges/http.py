@@ -4,26 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import hmac
-from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, FastAPI, HTTPException, Query, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi.security import HTTPBearer
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from codemode.core.render import report_json, result_json
-from codemode.core.run import FileData
+from codemode.core.run import LANGUAGE_NAMES, FileData
 from codemode.core.script import MAX_SCRIPT_CHARS
+from codemode.core.search import MAX_QUERY_CHARS
+from codemode.edges.guard import Guard
 from codemode.errors import CodemodeError, report
 from codemode.service import Codemode
 
-Language = Literal["typescript", "python"]
-MAX_BODY_BYTES = 96 * 1024 * 1024
+DOCUMENTED = [Depends(HTTPBearer(auto_error=False))]
+"""For the OpenAPI document: `Guard` has asked for the key already."""
 
 
-Given = Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))]
+def _text(value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError("half a surrogate pair is no text") from None
+    return value
+
+
+Text = Annotated[str, AfterValidator(_text)]
+Languages = Literal["typescript", "python", "ts", "py"]
 
 
 class Body(BaseModel):
@@ -33,29 +43,35 @@ class Body(BaseModel):
 
 
 class CheckBody(Body):
-    script: str = Field(max_length=MAX_SCRIPT_CHARS)
-    language: Language | None = None
+    script: Text = Field(max_length=MAX_SCRIPT_CHARS)
+    language: Languages | None = None
 
 
 class FileBody(Body):
-    path: str = Field(max_length=1024)
+    path: Text = Field(max_length=1024)
     data: str = Field(description="base64")
 
 
 class RunBody(CheckBody):
     input: Any = None
     timeout_s: float | None = Field(default=None, gt=0)
-    run_key: str | None = Field(default=None, max_length=200)
+    run_key: Text | None = Field(default=None, max_length=200)
     files: list[FileBody] = Field(default_factory=list, max_length=1000)
     return_files: bool = False
 
 
+class SearchQuery(Body):
+    query: Text = Field(default="", max_length=MAX_QUERY_CHARS)
+    limit: int = Field(default=10, ge=1, le=50)
+    language: Languages = "typescript"
+
+
 class DescribeBody(Body):
-    names: list[str] = Field(min_length=1, max_length=100)
-    language: Language = "typescript"
+    names: list[Text] = Field(min_length=1, max_length=100)
+    language: Languages = "typescript"
 
 
-def build_app(codemode: Codemode, *, api_key: str) -> FastAPI:
+def build_app(codemode: Codemode, *, api_key: str) -> Guard:
     """
     The application.
 
@@ -64,48 +80,38 @@ def build_app(codemode: Codemode, *, api_key: str) -> FastAPI:
     """
     app = FastAPI(title="codemode", version="1", docs_url=None, redoc_url=None)
 
-    async def allowed(given: Given) -> None:
-        token = given.credentials if given else ""
-        if not hmac.compare_digest(token.encode(), api_key.encode()):
-            raise HTTPException(401, "A bearer token with the API key is needed.")
-
-    guarded = [Depends(allowed)]
-
-    @app.middleware("http")
-    async def bounded(request: Request, call_next: Callable[[Request], Awaitable[Any]]) -> Any:
-        length = request.headers.get("content-length", "0")
-        if request.method == "POST" and "content-length" not in request.headers:
-            return JSONResponse({"detail": "Content-Length is needed."}, status_code=411)
-        if not length.isdigit() or int(length) > MAX_BODY_BYTES:
-            return JSONResponse({"detail": "The body is too large."}, status_code=413)
-        return await call_next(request)
-
     @app.exception_handler(CodemodeError)
     async def failed(_: Request, error: CodemodeError) -> JSONResponse:
         detail = {"code": error.code, "message": error.message, "hint": error.hint}
         return JSONResponse({"detail": detail}, status_code=report(error)[0])
 
+    @app.exception_handler(RequestValidationError)
+    async def unfit(_: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]  # without the input: it may be large, secret, or no text
+        where = ".".join(str(part) for part in first["loc"])
+        message = f"{where}: {first['msg'].removeprefix('Value error, ')}."
+        detail = {"code": "bad_request", "message": message, "hint": "See GET /openapi.json."}
+        return JSONResponse({"detail": detail}, status_code=422)
+
     @app.get("/health")
     async def health() -> dict[str, str]:
         return {"status": "ok"}
 
-    @app.get("/search", dependencies=guarded)
-    async def search(
-        query: str = "",
-        limit: Annotated[int, Query(ge=1, le=50)] = 10,
-        language: Language = "typescript",
-    ) -> dict[str, Any]:
-        return codemode.search(query, limit=limit, language=language)
+    @app.get("/search", dependencies=DOCUMENTED)
+    async def search(asked: Annotated[SearchQuery, Query()]) -> dict[str, Any]:
+        language = LANGUAGE_NAMES[asked.language]
+        return codemode.search(asked.query, limit=asked.limit, language=language)
 
-    @app.post("/describe", dependencies=guarded)
+    @app.post("/describe", dependencies=DOCUMENTED)
     async def describe(body: DescribeBody) -> dict[str, Any]:
-        return codemode.describe(body.names, language=body.language)
+        return codemode.describe(body.names, language=LANGUAGE_NAMES[body.language])
 
-    @app.post("/check", dependencies=guarded)
+    @app.post("/check", dependencies=DOCUMENTED)
     async def check(body: CheckBody) -> dict[str, Any]:
-        return report_json(await codemode.check(body.script, language=body.language))
+        language = LANGUAGE_NAMES.get(body.language or "")
+        return report_json(await codemode.check(body.script, language=language))
 
-    @app.post("/runs", dependencies=guarded)
+    @app.post("/runs", dependencies=DOCUMENTED)
     async def run(body: RunBody, request: Request) -> dict[str, Any]:
         try:
             files = [
@@ -119,7 +125,7 @@ def build_app(codemode: Codemode, *, api_key: str) -> FastAPI:
         try:
             result = await codemode.run(
                 body.script,
-                language=body.language,
+                language=LANGUAGE_NAMES.get(body.language or ""),
                 input=body.input,
                 timeout_s=body.timeout_s,
                 run_key=body.run_key,
@@ -135,15 +141,15 @@ def build_app(codemode: Codemode, *, api_key: str) -> FastAPI:
                 entry["data"] = base64.b64encode(file.data).decode()
         return answer
 
-    @app.get("/runs", dependencies=guarded)
+    @app.get("/runs", dependencies=DOCUMENTED)
     async def runs(limit: Annotated[int, Query(ge=1, le=200)] = 20) -> list[dict[str, Any]]:
         return codemode.list_runs(limit=limit)
 
-    @app.get("/runs/{run_id}", dependencies=guarded)
+    @app.get("/runs/{run_id}", dependencies=DOCUMENTED)
     async def one_run(run_id: str) -> dict[str, Any]:
         return codemode.read_run(run_id)
 
-    return app
+    return Guard(app, api_key=api_key)
 
 
 async def _watch(request: Request, gone: asyncio.Event) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import MCPServer
-from mcp_types import ToolAnnotations
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
 from codemode.core.render import report_json, result_json
@@ -67,8 +68,14 @@ def build_server(codemode: Codemode) -> MCPServer[None]:
         language: Language | None = None,
         input: Annotated[Any, Field(description="Seen by the script as `input`.")] = None,
         timeout_s: Annotated[float | None, Field(gt=0, description="At most the limit.")] = None,
-    ) -> dict[str, Any]:
+    ) -> CallToolResult:
         result = await codemode.run(script, language=language, input=input, timeout_s=timeout_s)
-        return result_json(result)
+        answer = result_json(result)
+        # Marked as an error too, so that clients and their logs see a refusal for what it is.
+        return CallToolResult(
+            content=[TextContent(type="text", text=json.dumps(answer, ensure_ascii=False))],
+            structured_content=answer,
+            is_error=result.status != "succeeded",
+        )
 
     return server

@@ -12,10 +12,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from codemode.core.render import report_json, result_json
-from codemode.core.run import FileData, Preview, Status
+from codemode.core.run import LANGUAGE_NAMES, FileData, Preview, Status
 from codemode.edges import terminal
 from codemode.edges.command import (
-    LANGUAGES,
     ConfigOption,
     DirectoryOption,
     EngineOption,
@@ -64,7 +63,7 @@ def check(
         async with Codemode.open(settings) as codemode:
             return await codemode.check(text, language=found, engine=engine)
 
-    answer = wait_for(work(), as_json=as_json, label="Checking")
+    answer = wait_for(work(), as_json=as_json, label="Checking", code=2)
     if as_json:
         terminal.show_json(report_json(answer))
     else:
@@ -188,7 +187,7 @@ def search(
 
     async def work() -> Any:
         async with Codemode.open(settings) as codemode:
-            return codemode.search(query, limit=limit, language=LANGUAGES[target])
+            return codemode.search(query, limit=limit, language=LANGUAGE_NAMES[target])
 
     answer = wait_for(work(), as_json=as_json, label="Searching")
     if as_json:
@@ -214,7 +213,7 @@ def describe(
 
     async def work() -> Any:
         async with Codemode.open(settings) as codemode:
-            return codemode.describe(tools, language=LANGUAGES[target])
+            return codemode.describe(tools, language=LANGUAGE_NAMES[target])
 
     answer = wait_for(work(), as_json=as_json, label="Reading")
     if as_json:

@@ -14,12 +14,16 @@ from rich.text import Text
 
 from codemode.core.render import diagnostic_text
 from codemode.core.run import CheckReport, Diagnostic, Preview, RunResult
+from codemode.errors import CodemodeError
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200e\u200f]")
-"""What could move the cursor, recolour or reorder the text around it."""
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    r"\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+"""What could move the cursor, recolour, reorder or hide text, or cannot be written at all."""
 
 _STATES = {"applied": "green", "failed": "red", "unknown": "yellow", "refused": "yellow"}
 _SEVERITIES = {"error": "red", "warning": "yellow", "note": "cyan"}
@@ -36,8 +40,20 @@ def show(text: str, *, style: str = "", error: bool = False) -> None:
 
 
 def show_json(value: Any) -> None:
-    """JSON on one line, whatever the terminal; never coloured."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    """JSON on one line; never coloured. What `harmless` hides is written as JSON escapes."""
+    text = json.dumps(value, ensure_ascii=False)
+    sys.stdout.write(_CONTROL.sub(lambda match: json.dumps(match.group())[1:-1], text) + "\n")
+
+
+def show_fault(error: CodemodeError, *, as_json: bool) -> None:
+    """What is wrong and what to do next."""
+    if as_json:
+        detail = {"code": error.code, "message": error.message, "hint": error.hint}
+        show_json({"error": detail})
+        return
+    show(f"error: {error.message}", style="red", error=True)
+    if error.hint:
+        show(f"  {error.hint}", error=True)
 
 
 def show_value(value: Any) -> None:
@@ -82,7 +98,9 @@ def show_report(report: CheckReport) -> None:
 def show_result(result: RunResult) -> None:
     """The value on standard output; everything about the run on standard error."""
     for line in result.logs:
-        show(line.text.rstrip("\n"), style="dim", error=True)
+        # Marked on every line, so that a script cannot print what looks like ours.
+        for text in line.text.rstrip("\n").split("\n"):
+            show(f"| {text}", style="dim", error=True)
     show_diagnostics(result.diagnostics, error=True)
     if result.status == "refused":
         show_preview(result.preview, error=True)
@@ -90,10 +108,11 @@ def show_result(result: RunResult) -> None:
         show(f"note: {note}", style="cyan", error=True)
     for call in result.calls:
         detail = f" {call.status}" if call.status is not None else ""
+        state = "example" if call.error == "dry_run" else call.state
         show(
-            f"{call.seq:>3} {call.state:<8} {call.tool}{detail} {call.duration_ms:.0f} ms"
+            f"{call.seq:>3} {state:<8} {call.tool}{detail} {call.duration_ms:.0f} ms"
             + (f" [{call.credential}]" if call.credential else "")
-            + (f" {call.error}" if call.error else ""),
+            + (f" {call.error}" if call.error and call.error != "dry_run" else ""),
             style=_STATES[call.state],
             error=True,
         )
@@ -103,7 +122,8 @@ def show_result(result: RunResult) -> None:
         show(f"truncated: {cut}", style="yellow", error=True)
     if result.error is not None:
         where = f"{result.error.line}:{result.error.column}: " if result.error.line else ""
-        show(f"{result.status}: {where}{result.error.message}", style="red", error=True)
+        message = result.error.message.replace("\n", "\n  ")
+        show(f"{result.status}: {where}{message}", style="red", error=True)
         if result.error.hint:
             show(f"  {result.error.hint}", error=True)
     if result.has_value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
@@ -32,7 +33,9 @@ from codemode.core.run import (
     Workspace,
 )
 from codemode.core.script import Script
+from codemode.core.search import MAX_QUERY_CHARS
 from codemode.core.tool import RESERVED_TOOLSET, Directory, JsonValue
+from codemode.core.validate import check_json
 from codemode.errors import BadArguments, CodemodeError, EngineError
 from codemode.service.wiring import Chosen, Parts, open_parts
 from codemode.store.config import Config, read_config
@@ -42,6 +45,11 @@ Approve = Callable[[Preview], Awaitable[bool]]
 
 DRAIN_S = 10.0
 """How long calls in flight are awaited after a run has ended some other way."""
+
+
+MAX_NAMES = 100
+MAX_NEAREST = 5
+"""Names that one ``describe`` takes, and unknown ones that it finds neighbours for."""
 
 
 class Codemode:
@@ -127,7 +135,8 @@ class Codemode:
         Returns ``{tools: [{tool, path, declaration}], unknown: [{name, nearest}]}``.
         """
         target = self._parts.target(language)
-        tools, unknown = [], []
+        tools: list[dict[str, Any]] = []
+        unknown: list[dict[str, Any]] = []
         for name in names:
             tool_id = self._parts.paths.get(name, name)
             if tool_id in self.directory:
@@ -136,7 +145,9 @@ class Codemode:
                 declaration = target.declaration(tool)
                 tools.append({"tool": tool.id, "path": path, "declaration": declaration})
             else:
-                unknown.append({"name": name, "nearest": list(self.directory.nearest(name))})
+                # Looking for what was meant costs time, and a script may ask often.
+                near = self.directory.nearest(name) if len(unknown) < MAX_NEAREST else ()
+                unknown.append({"name": name, "nearest": list(near)})
         return {"tools": tools, "unknown": unknown}
 
     # -- check -------------------------------------------------------------------------------
@@ -201,7 +212,13 @@ class Codemode:
         Raises:
             ConfigError, EngineUnavailable, CheckUnavailable: The operator's to mend;
                 the script did not start.
+            BadArguments: If *input* is not JSON.
         """
+        check_json(input)
+        if timeout_s is not None and not 0 < timeout_s < math.inf:
+            raise BadArguments("timeout_s must be a number of seconds above 0.")
+        if isinstance(allow, str):
+            raise BadArguments("allow is a list of patterns, not one text.")
         run_id = secrets.token_hex(8)
         started = time.monotonic()
         chosen = await self._parts.choose(engine, runtime=runtime)
@@ -214,8 +231,12 @@ class Codemode:
             runtime=chosen.engine.runtime,
             diagnostics=report.diagnostics,
             preview=report.preview,
-            notes=chosen.notes,
+            notes=(*chosen.notes, *self._parts.warnings),
         )
+        longest_s = self._parts.config.limits.wall_s
+        if timeout_s is not None and timeout_s > longest_s:
+            note = f"timeout_s is limited to {longest_s:g} s by the configuration."
+            result = replace(result, notes=(*result.notes, note))
         if not report.is_clean:
             return self._refused(result, _first_error(report.diagnostics))
         if files and "files" not in chosen.engine.capabilities:
@@ -225,6 +246,7 @@ class Codemode:
                 result, ScriptError(code="needs_container", message=message, hint=hint)
             )
         in_force = self._parts.policy_for(policy, allow)
+        result = replace(result, notes=(*result.notes, *self._parts.unmatched(in_force)))
         approved = frozenset[str]()
         if not dry_run:
             ruling = review(in_force, self.directory, report.preview)
@@ -337,13 +359,17 @@ class Codemode:
             query, limit = args.get("query", ""), args.get("limit", 10)
             if not isinstance(query, str) or not isinstance(limit, int):
                 raise BadArguments("search takes a text and a whole number.")
+            if len(query) > MAX_QUERY_CHARS:
+                raise BadArguments(f"The query is longer than {MAX_QUERY_CHARS} characters.")
             return self.search(query, limit=min(max(limit, 1), 50), language=language)
 
         async def describe(args: dict[str, JsonValue]) -> JsonValue:
             names = args.get("names", [])
             if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
                 raise BadArguments("describe takes a list of names.")
-            return self.describe(names[:100], language=language)
+            if len(names) > MAX_NAMES:
+                raise BadArguments(f"At most {MAX_NAMES} names are described at once.")
+            return self.describe(names, language=language)
 
         return {
             f"{RESERVED_TOOLSET}.search": search,
@@ -419,8 +445,12 @@ async def _refusal(ruling: Review, preview: Preview, approve: Approve | None) ->
         return None
     named = ", ".join(ruling.ask)
     why = " The list of calls is open, so it cannot be approved as a whole." * preview.is_open
+    first = next((call for call in preview.calls if call.tool in ruling.ask), None)
+    flags = " ".join(f"--allow {tool}" for tool in ruling.ask)
     return ScriptError(
         code="approval_required",
         message=f"{named} would change something and no rule allows it.{why}",
-        hint=f"Allow it with {' '.join(f'--allow {tool}' for tool in ruling.ask)}, or in a policy.",
+        line=first.line if first else 0,
+        column=first.column if first else 0,
+        hint=f"The operator can allow it: {flags} on the command line, or a policy rule.",
     )

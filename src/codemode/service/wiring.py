@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from codemode.core.search import Index
 from codemode.core.tool import Directory, JsonValue, Tool
 from codemode.core.usage import ToolNames
 from codemode.core.validate import Validators
-from codemode.errors import EngineUnavailable
+from codemode.errors import BadArguments, EngineUnavailable
 from codemode.generate import Generated, generate
 from codemode.outbound import HostFunction, Outbound
 from codemode.store.audit import AuditFile
@@ -41,7 +42,12 @@ from codemode.store.secrets import SecretStore
 from codemode.store.shipped import shipped
 from codemode.targets import Target
 
-CHECK_TIMEOUT_S = 30.0
+CHECK_TIMEOUT_S = 15.0
+"""One check, waiting for the one before it included."""
+
+
+ENGINES = tuple(name for name in sandbox.names() if name != "fake")
+"""What may be asked for by name; the fake one is passed in by whoever wants it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +93,33 @@ class Parts:
             self.path(tool, language): tool.id for language in languages for tool in self.directory
         }
 
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What in the config has no effect on this directory."""
+        return tuple(
+            f"The config names a toolset {name!r} that is not in the directory."
+            for name in self.config.toolsets
+            if name not in self.directory.toolsets
+        )
+
+    def unmatched(self, policy: Policy) -> Iterator[str]:
+        """Patterns of *policy* that no tool fits: most often a name that is spelt otherwise."""
+        for rule in policy.rules:
+            for pattern in rule.tools:
+                if not any(fnmatchcase(tool.id, pattern) for tool in self.directory):
+                    meant = self.paths.get(pattern)
+                    near = [meant] if meant else self.directory.nearest(pattern)
+                    hint = f" Did you mean {', '.join(near)}?" if near else ""
+                    yield f"The pattern {pattern!r} ({rule.label}) fits no tool.{hint}"
+
     def target(self, language: Language) -> Target:
+        """
+        Raises:
+            BadArguments: If there is no such language.
+        """
+        if language not in targets.names():
+            known = ", ".join(targets.names())
+            raise BadArguments(f"There is no language {language!r}.", hint=f"Known: {known}.")
         return targets.load(language)
 
     def path(self, tool: Tool, language: Language) -> str:
@@ -171,6 +203,9 @@ class Parts:
         if self.fixed_engine is not None:
             return Chosen(engine=self.fixed_engine)
         wanted = name or self.config.engine.name
+        if wanted not in (*ENGINES, "auto"):
+            known = ", ".join(("auto", *ENGINES))
+            raise BadArguments(f"There is no engine {wanted!r}.", hint=f"Known: {known}.")
         asked_runtime = runtime or self.config.engine.runtime
         if wanted == "auto":
             try:

@@ -6,12 +6,14 @@ Unknown keys are errors that name file and key. Nothing an agent sends reaches t
 
 from __future__ import annotations
 
+import ipaddress
 import os
+import re
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from codemode.core.run import Limits
 from codemode.errors import ConfigError
@@ -86,7 +88,7 @@ class CredentialSection(Section):
 class ToolsetSection(Section):
     """Where a toolset's services are, and values for ``{variables}`` in its addresses."""
 
-    base_url: str | None = None
+    base_url: str | None = Field(default=None, pattern=r"^https?://[^\s/]+")
     variables: dict[str, str] = Field(default_factory=dict)
 
 
@@ -116,12 +118,26 @@ class ServerSection(Section):
     api_key_env: str = "CODEMODE_API_KEY"
 
 
+def _address(text: str) -> str:
+    """An IP address, or one with a port: ``127.0.0.1``, ``127.0.0.1:8080``, ``[::1]:8080``."""
+    host, _, port = text.rpartition(":") if text.count(":") == 1 or "]" in text else (text, "", "0")
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+        if not 0 <= int(port) <= 65535:
+            raise ValueError
+    except ValueError:
+        raise ValueError(
+            "must be an IP address, with or without a port, such as 127.0.0.1:8080"
+        ) from None
+    return text
+
+
 class Config(Section):
     """The whole file."""
 
     directory: Path | None = None
     state: Path | None = None
-    allow_addresses: tuple[str, ...] = ()
+    allow_addresses: tuple[Annotated[str, AfterValidator(_address)], ...] = ()
     ca_bundle: Path | None = None
     engine: EngineSection = EngineSection()
     limits: LimitsSection = LimitsSection()
@@ -159,17 +175,40 @@ def read_config(path: Path | None = None) -> Config:
         if not path.is_file():
             return Config()
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        raw = tomllib.loads(text)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}", hint="codemode init writes one.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not TOML: {error}") from None
-    return parse_config(raw, origin=str(path), base=path.parent)
+    return parse_config(raw, origin=str(path), base=path.parent, text=text)
 
 
-def parse_config(raw: dict[str, Any], *, origin: str, base: Path) -> Config:
+_PLAIN = {
+    "tuple_type": "must be a list",
+    "list_type": "must be a list",
+    "dict_type": "must be a table",
+    "model_type": "must be a table",
+    "string_type": "must be text",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "path_type": "must be a path",
+    "string_pattern_mismatch": "must be an address that begins with http:// or https://",
+}
+"""What is wrong, in an operator's words; other kinds say it well enough themselves."""
+
+
+def parse_config(raw: dict[str, Any], *, origin: str, base: Path, text: str = "") -> Config:
     """
     Check values already read; *origin* names them in messages.
+
+    Args:
+        text: What they were read from, to name the line.
 
     Raises:
         ConfigError: On the first unknown key or bad value, never with the value itself.
@@ -179,13 +218,30 @@ def parse_config(raw: dict[str, Any], *, origin: str, base: Path) -> Config:
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
         key = ".".join(str(part) for part in first["loc"])
+        origin += _line(text, first["loc"])
         if first["type"] == "extra_forbidden":
             known = ", ".join(_known(raw, first["loc"]))
             raise ConfigError(
-                f"{origin}: unknown key {key!r}", hint=f"Known here: {known}."
+                f"{origin}: unknown key {key!r}.", hint=f"Known here: {known}."
             ) from None
-        raise ConfigError(f"{origin}: {key}: {first['msg']}") from None
+        why = _PLAIN.get(first["type"], first["msg"].removeprefix("Value error, "))
+        raise ConfigError(f"{origin}: {key}: {why}.") from None
     return _anchored(config, base)
+
+
+def _line(text: str, loc: tuple[int | str, ...]) -> str:
+    """``, line N`` of a key, or "". tomllib keeps no positions, so it is sought."""
+    keys = [str(part) for part in loc if isinstance(part, str)]
+    section = ".".join(keys[:-1])
+    here = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line):
+            here = header[1].replace('"', "")
+            if here == ".".join(keys):
+                return f", line {number}"
+        elif here == section and re.match(rf"\s*[\"']?{re.escape(keys[-1])}[\"']?\s*=", line):
+            return f", line {number}"
+    return ""
 
 
 def _known(raw: dict[str, Any], loc: tuple[int | str, ...]) -> list[str]:

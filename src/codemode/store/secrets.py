@@ -56,8 +56,7 @@ class SecretStore:
         if not found:
             raise MissingSecret(
                 f"The secret of credential {credential.name!r} is not there.",
-                hint=f"It is looked up in: {credential.lookup}. "
-                f"codemode credentials set {credential.name}",
+                hint=f"Put it in {credential.lookup}. codemode credentials list shows all.",
             )
         secret = self._held[key] = Secret(found)
         return secret
