@@ -158,7 +158,7 @@ def one_line(text: str) -> str:
 
 
 def summary(tool: Tool) -> list[str]:
-    """Description, when to use, effect: the head of a docstring."""
+    """Description, when to use (if anyone wrote it), effect: the head of a docstring."""
     effect = [f"Effect: {tool.effect}."]
     if tool.idempotent and tool.effect != "read":
         effect.append("Repeating it changes nothing more.")
@@ -166,12 +166,8 @@ def summary(tool: Tool) -> list[str]:
         effect.append(f"Needs: {'a container' if tool.where == 'container' else 'your machine'}.")
     if tool.inverse:
         effect.append(f"Undone by: {one_line(tool.inverse)}.")
-    return [
-        *prose(tool.description),
-        "",
-        f"Use when: {one_line(tool.when_to_use)}",
-        " ".join(effect),
-    ]
+    advice = [f"Use when: {one_line(tool.when_to_use)}"] if tool.when_to_use else []
+    return [*prose(tool.description), "", *advice, " ".join(effect)]
 
 
 def text_literal(value: str, wide: str) -> str:
