@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from codemode.core.tool import Tool
+from codemode.core import json_schema, validate
+from codemode.core.nearest import nearest
+from codemode.core.tool import Directory, Tool
 from codemode.core.validate import Validators
-from codemode.errors import BadArguments
+from codemode.errors import BadArguments, UnknownTool
 from outbound.flows import http_tool
 
 ISSUE = {
@@ -139,3 +141,99 @@ def test_validators_are_compiled_once_per_tool_and_per_directory() -> None:
     assert validators._args[id(made)][1] is compiled
     reloaded = tool(ISSUE | {"required": ["owner"]})
     validators.check_args(reloaded, {"owner": "o"})
+
+
+@pytest.mark.case("attack:49")
+def test_however_many_unknown_names_few_are_compared_and_the_rest_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared: list[str] = []
+    real = validate.get_close_matches
+
+    def counted(name: str, *args: Any, **kwargs: Any) -> Any:
+        compared.append(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(validate, "get_close_matches", counted)
+    monkeypatch.setattr(json_schema.Validator, "errors", counted_errors([]))
+    closed = ISSUE | {"additionalProperties": False}
+    for schema in (ISSUE, closed):
+        text = said(FINE | {f"title{n}": n for n in range(400_000)}, schema)
+        assert text == "400002 arguments; a call takes at most 1000."
+        assert compared == []
+    text = said(FINE | {f"title{n}": n for n in range(900)})
+    assert text.endswith("; nor 897 others that were given.")
+    assert len(compared) == 3
+    monkeypatch.undo()
+    monkeypatch.setattr(validate, "get_close_matches", counted)
+    compared.clear()
+    assert len(said(FINE | {f"title{n}": n for n in range(900)}, closed)) < 600
+    assert len(compared) == 3
+    compared.clear()
+    assert len(said(FINE | {"t" * 1_000_000: 1})) < 200
+    assert compared == []
+
+
+def counted_errors(calls: list[int]) -> Any:
+    real = json_schema.Validator.errors
+
+    def errors(self: Any, value: Any) -> Any:
+        found = real(self, value)
+        calls.append(len(found))
+        return found
+
+    return errors
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"labels": [1] * 400_000},
+        {"labels": [{"name": 1, "parent": {"name": 2}}] * 3000},
+        {"labels": ["x" * 5_000_000, 2, 3]},
+    ],
+)
+def test_of_a_large_value_only_the_first_error_is_made(
+    value: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(json_schema.Validator, "errors", counted_errors(made))
+    text = said(FINE | value)
+    assert made == [1]
+    assert len(text) < 500
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"^(a+)+$", r"^(a|a)*$", r"^(a+)+$(?=x)", r"(a*)*(?=c)b", r"(.*)(.*)(.*)(.*)(?=zz)qq"],
+)
+def test_no_pattern_takes_more_than_linear_time_or_its_bound(pattern: str) -> None:
+    # A backtracking engine without a bound would not come back in the life of the machine.
+    schema = {"type": "object", "properties": {"a": {"pattern": pattern}}}
+    with pytest.raises(BadArguments):
+        Validators().check_args(tool(schema), {"a": "a" * 5000 + "!"})
+
+
+def test_a_pattern_that_is_not_known_or_too_large_leaves_the_rest_in_force() -> None:
+    for pattern in ("(", r"(a)\9", r"^(?:\w{1,100}){1,100}x$"):
+        schema = {
+            "type": "object",
+            "properties": {"a": {"pattern": pattern, "type": "string"}, "pattern": {"const": 1}},
+        }
+        Validators().check_args(tool(schema), {"a": "anything", "pattern": 1})
+        assert "a: 5" in said({"a": 5}, schema)
+        assert said({"pattern": 2}, schema)
+
+
+def test_a_text_too_long_for_a_name_is_compared_with_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("compared")
+
+    monkeypatch.setattr("codemode.core.tool.get_close_matches", never)
+    monkeypatch.setattr("codemode.core.nearest.SequenceMatcher", never)
+    directory = Directory([http_tool()])
+    assert directory.nearest("x" * 100_000) == ()
+    assert nearest("x" * 100_000, ["x" * 99_999]) == []
+    with pytest.raises(UnknownTool) as caught:
+        directory.get("x" * 100_000)
+    assert len(caught.value.message) < 1000

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 
+MAX_NAME = 256
+
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])|[^\W_a-zA-Z0-9]+")
 
 
@@ -13,9 +15,13 @@ def nearest(name: str, known: Iterable[str], *, limit: int = 3, cutoff: float = 
     """
     The names most like *name*, best first; the order of words does not matter.
 
+    Comparing takes the product of both lengths, so a text longer than `MAX_NAME` has none.
+
     >>> nearest("createIssue", ["issuesCreate", "issuesList", "pullsGet"])
     ['issuesCreate']
     """
+    if len(name) > MAX_NAME:
+        return []
     spelled = SequenceMatcher(b=name.lower(), autojunk=False)
     sorted_words = SequenceMatcher(b=_in_order(name), autojunk=False)
     scored: list[tuple[float, str]] = []

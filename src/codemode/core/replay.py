@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from keyword import kwlist
 from typing import Any, Literal, TypeAlias
 
-import jsonschema_rs
-
+from codemode.core.json_schema import InvalidSchema, compiled_as_stated
 from codemode.core.measure.call import TraceCall
 from codemode.core.names import parameters, snake
 from codemode.core.run import Diagnostic, Language
@@ -179,13 +178,21 @@ def refusals(page: Page, found: Sequence[Diagnostic]) -> dict[int, str]:
 
 
 def schema_problem(schema: Schema, args: JsonValue) -> str:
-    """What the tool's own JSON Schema says against *args*; "" if nothing. Any draft."""
-    validator = jsonschema_rs.validator_for(dict(schema))
-    error = next(iter(validator.iter_errors(args)), None)
-    if error is None:
+    """
+    What the tool's own JSON Schema says against *args*; "" if nothing. Any draft.
+
+    A schema that cannot be compiled (it refers elsewhere, which is not fetched) says nothing.
+    """
+    try:
+        found = compiled_as_stated(schema).errors(args)
+    except InvalidSchema:
         return ""
-    where = "/".join(str(part) for part in error.instance_path)
-    message = str(error.message)
+    except (ValueError, RecursionError) as fault:
+        return f"the value cannot be checked ({type(fault).__name__})"
+    if not found:
+        return ""
+    where = "/".join(str(part) for part in found[0].instance_path)
+    message = str(found[0].message)
     return f"{where}: {message[:200]}" if where else message[:200]
 
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any
 
-import jsonschema_rs
-
+from codemode.core.json_schema import InvalidSchema, Validator, compiled
 from codemode.core.tool import JsonValue, Schema, Tool
 from codemode.errors import BadArguments
 
 _MAX_ERRORS = 5
 _MAX_TEXT = 300
+MAX_ARGUMENTS = 1000
+"""Arguments of one call, at its top level."""
+_MAX_COMPARED = 3
+"""Names that are not declared for which the nearest one is looked for."""
+_MAX_NAME = 80
+"""Characters of a name that are compared and shown."""
 _COMPOSED = ("anyOf", "oneOf", "allOf", "$ref", "patternProperties", "if")
 
 
@@ -38,14 +44,19 @@ class Validators:
     __slots__ = ("_args", "_returns")
 
     def __init__(self) -> None:
-        self._args: dict[int, tuple[Tool, Any]] = {}
-        self._returns: dict[int, tuple[Tool, Any]] = {}
+        self._args: dict[int, tuple[Tool, Validator | None]] = {}
+        self._returns: dict[int, tuple[Tool, Validator | None]] = {}
 
     def check_args(self, tool: Tool, args: Mapping[str, JsonValue]) -> None:
         """
         Raises:
             BadArguments: Naming path and expectation; the hint lists the parameters.
         """
+        if len(args) > MAX_ARGUMENTS:
+            raise BadArguments(
+                f"{tool.id}: {len(args)} arguments; a call takes at most {MAX_ARGUMENTS}.",
+                hint=_parameters(tool),
+            )
         problems = [*_unknown(tool.args, args)]
         if not problems:
             problems = list(self._problems(self._args, tool, tool.args, args))
@@ -59,7 +70,11 @@ class Validators:
         return "; ".join(self._problems(self._returns, tool, tool.returns, value))
 
     def _problems(
-        self, cache: dict[int, tuple[Tool, Any]], tool: Tool, schema: Schema, value: JsonValue
+        self,
+        cache: dict[int, tuple[Tool, Validator | None]],
+        tool: Tool,
+        schema: Schema,
+        value: JsonValue,
     ) -> Iterator[str]:
         held = cache.get(id(tool))
         if held is None:
@@ -69,11 +84,8 @@ class Validators:
         if validator is None:
             return
         try:
-            if validator.is_valid(value):
-                return
-            found = list(validator.iter_errors(value))
+            found = validator.errors(value)
         except (ValueError, RecursionError) as fault:
-            # Half a surrogate pair, or nesting that the validator does not follow.
             yield f"the value cannot be checked ({type(fault).__name__})"
             return
         for error in found[:_MAX_ERRORS]:
@@ -82,23 +94,15 @@ class Validators:
             yield f"and {len(found) - _MAX_ERRORS} more"
 
 
-def _compile(tool: Tool, schema: Schema) -> Any:
+def _compile(tool: Tool, schema: Schema) -> Validator | None:
     """None for a schema that cannot be compiled: its row was loaded, so calls go on unchecked."""
     document = dict(schema)
     definitions = _needed(schema, tool.toolset.defs)
     if definitions:
         document["$defs"] = definitions
-    document.pop("$schema", None)
     try:
-        return jsonschema_rs.Draft202012Validator(
-            document,
-            validate_formats=True,
-            formats={"file": _is_workspace_path},
-            ignore_unknown_formats=True,
-            offline=True,
-            pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000),
-        )
-    except (ValueError, jsonschema_rs.ValidationError):
+        return compiled(document, {"file": _is_workspace_path})
+    except InvalidSchema:
         return None
 
 
@@ -139,13 +143,17 @@ def _unknown(schema: Schema, args: Mapping[str, JsonValue]) -> Iterator[str]:
     if "additionalProperties" in schema or any(word in schema for word in _COMPOSED):
         return
     declared = schema.get("properties", {})
-    for name in args:
-        if name not in declared:
-            yield f"there is no argument {name[:80]!r}{_did_you_mean(name, declared)}"
+    unknown = [name for name in args if name not in declared]
+    for name in unknown[:_MAX_COMPARED]:
+        yield f"there is no argument {name[:_MAX_NAME]!r}{_did_you_mean(name, declared)}"
+    if len(unknown) > _MAX_COMPARED:
+        yield f"nor {len(unknown) - _MAX_COMPARED} others that were given"
 
 
 def _did_you_mean(name: str, known: Mapping[str, Any]) -> str:
-    folded = {each.lower().replace("_", ""): each for each in known}
+    if len(name) > _MAX_NAME:
+        return ""
+    folded = {each.lower().replace("_", ""): each for each in islice(known, MAX_ARGUMENTS)}
     near = get_close_matches(name.lower().replace("_", ""), folded, n=2, cutoff=0.6)
     return f" (did you mean {' or '.join(folded[each] for each in near)}?)" if near else ""
 
@@ -155,7 +163,7 @@ def _say(error: Any, schema: Schema) -> str:
     text = str(error.message)
     if error.kind.name == "additionalProperties":
         known = _properties_at(schema, error.instance_path)
-        for name in error.kind.as_dict().get("unexpected", []):
+        for name in error.kind.as_dict().get("unexpected", [])[:_MAX_COMPARED]:
             text += _did_you_mean(str(name), known)
     if len(text) > _MAX_TEXT:
         text = text[: _MAX_TEXT // 2] + " ... " + text[-_MAX_TEXT // 2 :]

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import jsonschema_rs
 from pydantic import ValidationError
 
 from codemode.core.call import BindingModule
 from codemode.core.garbage import nothing_is_garbage
+from codemode.core.json_schema import InvalidSchema, check_schema, compiled, refuse_depth
 from codemode.core.names import (
     camel,
     parameters,
@@ -88,7 +88,10 @@ class _File:
         self.quarantined: list[Quarantined] = []
 
     def quarantine(self, message: str, *, row: str = "", field: str = "", at: Place = ()) -> None:
-        line, column = locate(self.text, at) if self.text else (0, 0)
+        try:
+            line, column = locate(self.text, at) if self.text else (0, 0)
+        except RecursionError:
+            line, column = 0, 0
         self.quarantined.append(
             Quarantined(
                 file=str(self.path),
@@ -159,12 +162,11 @@ class _File:
         """The shared schemas that can be used; those that cannot are reported and left out."""
         kept: dict[str, Schema] = {}
         for name, schema in defs.items():
-            schema = modern(schema) if self.may_be_old else schema
-            if problem := _invalid_schema(schema):
-                at: Place = ("$defs", name, *problem[1])
-                self.quarantine(problem[0], field=path_text(at), at=at)
-            else:
-                kept[name] = schema
+            try:
+                kept[name] = _valid(schema, self.may_be_old)
+            except InvalidSchema as error:
+                at: Place = ("$defs", name, *error.place)
+                self.quarantine(error.message, field=path_text(at), at=at)
         broken = True
         while broken:  # leaving one out may leave another without its target
             broken = False
@@ -199,6 +201,9 @@ class _File:
             self.quarantine(
                 message, row=label, field=path_text(place), at=(*here, *place) if stated else place
             )
+        except Exception as error:  # whatever a row holds, it does not stop the others
+            message = f"this row cannot be read ({type(error).__name__})"
+            self.quarantine(message, row=label, at=here)
 
     def _tool(self, toolset: Toolset, default: Mapping[str, Any], row: RowFields) -> Tool:
         if reason := refuse_tool(row.name):
@@ -227,9 +232,9 @@ class _File:
             where=row.where,
             source=row.source,
             verified=row.verified,
-            example=row.example,
-            golden=tuple(row.golden),
-            pages=row.pages,
+            example=None if row.example is None else row.example.stated(),
+            golden=tuple(case.stated() for case in row.golden),
+            pages=None if row.pages is None else row.pages.stated(),
             inverse=row.inverse,
             idempotency_header=row.idempotency_header,
             python_names=row.python_names,
@@ -335,25 +340,18 @@ def _arguments(schema: Any, may_be_old: bool) -> Schema:
 
 def _checked(schema: Any, field: str, may_be_old: bool) -> Any:
     """*schema* in 2020-12 spelling, or a fault that points into it."""
+    try:
+        return _valid(schema, may_be_old)
+    except InvalidSchema as error:
+        raise _Fault(error.message, field, *error.place) from None
+
+
+def _valid(schema: Any, may_be_old: bool) -> Any:
+    refuse_depth(schema)  # before anything follows it down
     if may_be_old:
         schema = modern(schema)
-    if problem := _invalid_schema(schema):
-        raise _Fault(problem[0], field, *problem[1])
+    check_schema(schema)
     return schema
-
-
-def _invalid_schema(schema: Any) -> tuple[str, Place] | None:
-    if not isinstance(schema, dict | bool):
-        return "a schema is an object or a boolean", ()
-    if isinstance(schema, dict) and "$schema" in schema:
-        schema = {key: value for key, value in schema.items() if key != "$schema"}
-    try:
-        jsonschema_rs.meta.validate(schema)
-    except jsonschema_rs.ValidationError as error:
-        return f"not valid JSON Schema: {error.message}", tuple(error.instance_path)
-    except (ValueError, RecursionError) as error:
-        return f"not valid JSON Schema: {error}", ()
-    return None
 
 
 _VALUES = frozenset({"enum", "const", "default", "example", "examples"})
@@ -403,14 +401,19 @@ def _check_samples(tool: Tool) -> None:
     samples += [(("golden", index), case) for index, case in enumerate(tool.golden)]
     if not samples:
         return
-    validator = jsonschema_rs.Draft202012Validator(
-        {**tool.args, "$defs": {**tool.toolset.defs, **tool.args.get("$defs", {})}}
-        if tool.toolset.defs and "$ref" in json.dumps(tool.args)
-        else dict(tool.args)
-    )
+    shared = tool.toolset.defs if tool.toolset.defs and "$ref" in json.dumps(tool.args) else {}
+    own = tool.args.get("$defs", {})
+    try:
+        validator = compiled({**tool.args, "$defs": {**shared, **own}} if shared else tool.args)
+    except InvalidSchema as error:
+        raise _Fault(error.message, "args", *error.place) from None
     for place, sample in samples:
-        for error in validator.iter_errors(sample.get("args", {})):
-            raise _Fault(error.message, *place, "args", *error.instance_path)
+        try:
+            errors = validator.errors(sample.get("args", {}))
+        except (ValueError, RecursionError) as error:
+            raise _Fault(f"the value cannot be checked: {error}", *place, "args") from None
+        for found in errors:
+            raise _Fault(found.message, *place, "args", *found.instance_path)
 
 
 def _has(value: Any, place: Place) -> bool:
