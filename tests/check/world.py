@@ -16,7 +16,7 @@ from codemode.store.generated import read_templates
 TEXT = {"type": "string"}
 ISSUE = {
     "type": "object",
-    "required": ["number", "title", "state", "labels", "closed_by"],
+    "required": ["number", "title", "state", "labels", "closed_by", "created_at", "comments"],
     "properties": {
         "number": {"type": "integer"},
         "title": TEXT,
@@ -24,11 +24,21 @@ ISSUE = {
         "labels": {"type": "array", "items": TEXT},
         "closed_by": {"anyOf": [{"$ref": "#/$defs/User"}, {"type": "null"}]},
         "body": TEXT,
+        "created_at": {"type": "string", "format": "date-time"},
+        "comments": {"type": "integer"},
     },
 }
 USER = {"type": "object", "required": ["login"], "properties": {"login": TEXT}}
 GITHUB = Toolset(name="github", description="Code.", defs={"Issue": ISSUE, "User": USER})
 LETTER = {"type": "object", "required": ["id"], "properties": {"id": TEXT}}
+PAGE = {
+    "type": "object",
+    "required": ["letters"],
+    "properties": {
+        "letters": {"type": "array", "items": {"$ref": "#/$defs/Letter"}},
+        "next_cursor": {"type": ["string", "null"]},
+    },
+}
 MAIL = Toolset(name="mail_box", description="Letters.", defs={"Letter": LETTER})
 PDF = Toolset(name="pdf", description="Papers.")
 
@@ -76,6 +86,7 @@ DIRECTORY = Directory(
         tool(MAIL, "send", "write", {"to": {"type": "array", "items": TEXT}, "text": TEXT},
              {"from": TEXT}, {"$ref": "#/$defs/Letter"},
              python_names={"from": "sender"}),
+        tool(MAIL, "page", "read", {}, {"cursor": TEXT, "limit": {"type": "integer"}}, PAGE),
         tool(PDF, "merge", "write", {"paths": {"type": "array", "items": FILE}, "out": FILE}, None,
              FILE),
         tool(PDF, "text", "read", {"path": FILE}, {"pages": {"type": "array", "items":

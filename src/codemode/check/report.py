@@ -143,6 +143,8 @@ def _explained(
     stubs: Mapping[str, str],
 ) -> Diagnostic:
     """Nearest names, and the tool concerned with its signature."""
+    if one.severity == "warning":
+        return one
     offset = script.runnable_offset(one.line, one.column)
     for path, node in usage.unknown:
         if usage.source.start(node) <= offset <= usage.source.end(node) and one.code != "no-await":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from codemode.check.document import Document, utf16_offset, write_stubs
 from codemode.check.lsp import LanguageServer
 from codemode.check.toolchain import check_environment, typescript_program
 from codemode.core.gate import neutralised
+from codemode.core.mixed_typescript import DECLARATIONS, Said, excuse, loosened
 from codemode.core.run import Diagnostic, Language
 from codemode.core.script import Script
-from codemode.core.syntax import at
+from codemode.core.syntax import at, origin, read
 
 GLOBALS = Path(__file__).with_name("globals.d.ts")
 
@@ -81,9 +83,44 @@ class TypeScriptChecker:
         """
         if self._program is None:
             self._program = await typescript_program()
-        items = await self.document.diagnose(neutralised(script), stubs, timeout_s=timeout_s)
-        found = [self._diagnostic(script, item) for item in items if item.get("severity", 1) <= 2]
+        text = neutralised(script)
+        items = await self._items(text, stubs, timeout_s)
+        if any(_is_error(item) for item in items):
+            await self._excuse(text, items, stubs, timeout_s)
+        found = [self._diagnostic(script, item) for item in items]
+        found = [one for one in found if one.severity != "warning"] + _first_of_each(
+            [one for one in found if one.severity == "warning"]
+        )
         return sorted(found, key=lambda one: (one.line, one.column, one.code))
+
+    async def _items(
+        self, text: str, stubs: Mapping[str, str], timeout_s: float
+    ) -> list[dict[str, Any]]:
+        items = await self.document.diagnose(text, stubs, timeout_s=timeout_s)
+        return [item for item in items if item.get("severity", 1) <= 2]
+
+    async def _excuse(
+        self, text: str, items: list[dict[str, Any]], stubs: Mapping[str, str], timeout_s: float
+    ) -> None:
+        """Make warnings of errors that only a missing annotation causes."""
+        source = read(text, "typescript")
+        if source.root.has_error:
+            return
+        loose = loosened(source)
+        again: list[Said] = []
+        if loose is not None:
+            for item in await self._items(loose.mapped.text, stubs, timeout_s):
+                said = _said(loose.mapped.text, item)
+                again.append(replace(said, offset=origin(loose.mapped.spans, said.offset)))
+        for item in items:
+            if not _is_error(item):
+                continue
+            verdict = excuse(source, _said(text, item), loose, again)
+            if isinstance(verdict, str):
+                item["severity"] = 2
+                item["message"] = f"{str(item['message']).rstrip('.')}. {verdict}"
+            elif verdict is not None:
+                item["message"] = verdict.message
 
     async def close(self) -> None:
         """End the compiler and remove its folder."""
@@ -92,11 +129,12 @@ class TypeScriptChecker:
     def _lay_out(self, folder: Path, stubs: Mapping[str, str]) -> None:
         write_stubs(folder / "stubs", stubs)
         (folder / "globals.d.ts").write_bytes(GLOBALS.read_bytes())
+        (folder / "loose.d.ts").write_text(DECLARATIONS, encoding="utf-8")
         (folder / "script.ts").write_text("export {};\n", encoding="utf-8")
         declarations = ["./stubs/tools.d.ts"] if "tools.d.ts" in stubs else []
         config = {
             "compilerOptions": OPTIONS,
-            "files": ["./script.ts", "./globals.d.ts", *declarations],
+            "files": ["./script.ts", "./globals.d.ts", "./loose.d.ts", *declarations],
         }
         (folder / "tsconfig.json").write_text(json.dumps(config), encoding="utf-8")
 
@@ -130,6 +168,29 @@ class TypeScriptChecker:
             message=message,
             suggestions=tuple(_MEANT.findall(message)),
         )
+
+
+def _is_error(item: Mapping[str, Any]) -> bool:
+    return item.get("severity") == 1 and item.get("code") not in _NOTES
+
+
+def _said(text: str, item: Mapping[str, Any]) -> Said:
+    start = item["range"]["start"]
+    line = text.split("\n")[start["line"]]
+    column = utf16_offset(line, int(start["character"]))
+    return Said(
+        number=int(item.get("code") or 0),
+        message=re.sub(r"\n\s*", " ", str(item["message"])),
+        offset=at(text, start["line"] + 1, column + 1),
+    )
+
+
+def _first_of_each(warnings: list[Diagnostic]) -> list[Diagnostic]:
+    """One warning of each kind: what runs anyway needs no list."""
+    found: dict[str, Diagnostic] = {}
+    for one in sorted(warnings, key=lambda one: (one.line, one.column)):
+        found.setdefault(one.message.rpartition(". ")[2] or one.code, one)
+    return list(found.values())
 
 
 def submitted_range(script: Script, span: Mapping[str, Any]) -> tuple[int, int, int, int]:

@@ -60,7 +60,7 @@ def find_forgotten(source: Source, usage: Usage) -> list[Lost]:
     flow.waiting |= {
         source.of(node.child_by_field_name("name"))
         for node in source.walk()
-        if node.type == "function_definition" and _is_async(node)
+        if node.type == "function_definition" and _is_async(node) and not _is_generator(node)
     }
     done: set[int] = set()
     followed: set[str] = set()
@@ -100,6 +100,19 @@ def _reads(source: Source) -> dict[str, list[Node]]:
 
 def _is_async(node: Node) -> bool:
     return any(child.type == "async" for child in node.children)
+
+
+def _is_generator(function: Node) -> bool:
+    """Whether a call of it gives something to loop over, not a coroutine."""
+    stack = [function.child_by_field_name("body")]
+    while stack:
+        node = stack.pop()
+        if node is None or node.type in ("function_definition", "lambda", "class_definition"):
+            continue
+        if node.type == "yield":
+            return True
+        stack += node.named_children
+    return False
 
 
 def _follow(flow: Flow, node: Node, kind: Kind) -> Fate:

@@ -87,7 +87,7 @@ def _reads(source: Source) -> dict[str, list[Node]]:
 def _async_functions(source: Source) -> set[str]:
     names = set()
     for node in source.walk():
-        if node.type in FUNCTIONS and _is_async(node):
+        if node.type in FUNCTIONS and _is_async(node) and not _is_generator(node):
             parent = node.parent
             if node.type.endswith("declaration"):
                 names.add(source.of(node.child_by_field_name("name")))
@@ -98,6 +98,11 @@ def _async_functions(source: Source) -> set[str]:
 
 def _is_async(node: Node) -> bool:
     return any(child.type == "async" for child in node.children)
+
+
+def _is_generator(node: Node) -> bool:
+    """A call of it gives something to loop over, not a promise."""
+    return any(child.type == "*" for child in node.children)
 
 
 def _calls_of(flow: Flow, name: str) -> list[Node]:
@@ -232,7 +237,7 @@ def _returned(flow: Flow, node: Node, kind: Kind) -> Step | Fate:
     while function is not None and function.type not in (*FUNCTIONS, "method_definition"):
         function = function.parent
     outer = function.parent if function is not None else None
-    if function is None or outer is None:
+    if function is None or outer is None or _is_generator(function):
         return Fate(Verdict.AWAY, node)
     if outer.type == "export_statement":  # the script itself
         if kind == "one":

@@ -1,0 +1,3 @@
+from tools import github
+params = dict(owner="o", repo="r")
+return await github.issues_list(**params)

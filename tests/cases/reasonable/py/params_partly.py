@@ -1,0 +1,3 @@
+from tools import github
+repo = {"owner": "o", "repo": "r"}
+return (await github.issues_get(**repo, number=1))["title"]

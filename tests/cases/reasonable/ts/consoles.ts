@@ -1,0 +1,12 @@
+import { github } from "tools";
+console.group("issues");
+console.time("list");
+const issues = await github.issuesList({ owner: "o", repo: "r" });
+console.timeEnd("list");
+console.table(issues);
+console.dir(issues[0], { depth: 2 });
+console.assert(issues.length > 0, "none");
+console.count("seen");
+console.trace("here");
+console.groupEnd();
+return issues.length;
