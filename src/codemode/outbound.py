@@ -66,6 +66,9 @@ LOG = logging.getLogger(__name__)
 GRACE_S = 2.0
 """Beyond a call's own deadline, for a sender that does not keep it."""
 
+READ_DRAIN_S = 0.25
+"""How long reads in flight are awaited once their run has ended."""
+
 MAX_REFUSED = 100
 """Calls beyond the budget that are still recorded one by one."""
 
@@ -133,7 +136,8 @@ class Outbound:
         self._in_flight = asyncio.Semaphore(limits.max_in_flight)
         self._tasks: set[asyncio.Task[Reply]] = set()
         self._closed = False
-        self._out_of_time = False
+        self._reads: set[asyncio.Task[Reply]] = set()
+        self._out_of_time: set[asyncio.Task[Any] | None] = set()
         self._n_calls = self._n_host_calls = 0
         self.records: list[CallRecord] = []
         """Calls that have ended, in the order they arrived."""
@@ -155,6 +159,10 @@ class Outbound:
         task = asyncio.ensure_future(self._drive(call, self._n_calls, workspace))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        directory = self._run.directory
+        if call.tool in directory and directory.get(call.tool).effect == "read":
+            self._reads.add(task)
+            task.add_done_callback(self._reads.discard)
         return await asyncio.shield(task)
 
     async def _answer_here(self, call: ToolCall) -> Reply:
@@ -198,7 +206,7 @@ class Outbound:
                 except CodemodeError as error:
                     need = flow.throw(error)
                 except asyncio.CancelledError:
-                    if not self._out_of_time:
+                    if asyncio.current_task() not in self._out_of_time:
                         raise
                     lost = OutcomeUnknown("The run ended before the answer came.")
                     need = flow.throw(lost)
@@ -307,14 +315,21 @@ class Outbound:
                 await end_run(self._run.run_id)
 
     async def _wait_for_calls(self, bound_s: float) -> None:
-        await asyncio.wait(set(self._tasks), timeout=bound_s)
-        late = set(self._tasks)
-        if late:
-            self._out_of_time = True
-            for task in late:
-                task.cancel()
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait(late, timeout=GRACE_S)
+        # A read that nobody waits for any more changes nothing: it is given up early.
+        await asyncio.wait(set(self._tasks), timeout=min(READ_DRAIN_S, bound_s))
+        await self._give_up(self._tasks & self._reads)
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=max(bound_s - READ_DRAIN_S, 0))
+            await self._give_up(set(self._tasks))
+
+    async def _give_up(self, tasks: set[asyncio.Task[Reply]]) -> None:
+        if not tasks:
+            return
+        self._out_of_time |= tasks
+        for task in tasks:
+            task.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait(tasks, timeout=GRACE_S)
 
     def scrubbed(self, result: RunResult) -> RunResult:
         """*result* without any secret this run has used, wherever a script put it."""
