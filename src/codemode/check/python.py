@@ -12,7 +12,7 @@ from codemode.check.lsp import LanguageServer
 from codemode.check.toolchain import check_environment, python_checker_program
 from codemode.check.typescript import submitted_range
 from codemode.core.gate import neutralised
-from codemode.core.mixed import RECORD, loosened
+from codemode.core.mixed import DECLARATIONS, loosened
 from codemode.core.run import Diagnostic, Language
 from codemode.core.script import Script
 from codemode.core.script_python import is_top_level
@@ -48,6 +48,10 @@ _ADVICE = {
     "outside of an asynchronous function": ": write `async def`.",
     "object of type `None`": ". It may be None: look before you use it.",
 }
+_WIDENED = re.compile(
+    r"Expected `(?:None \| )?Literal\[[^\]`]*\](?: \| None)?`, found `(?:str|int|bool)`$"
+)
+"""A text whose value is not known, where one of a few is wanted."""
 _RENAMED = {"unused-awaitable": "no-await"}
 
 
@@ -93,13 +97,17 @@ class PythonChecker:
         items = await self._items(script, text, stubs, timeout_s)
         errors = [item for item in items if item.get("severity", 1) == 1]
         loose = loosened(read(text, "python")) if errors else None
+        said: set[tuple[object, int]] | None = None
         if loose is not None:
             again = await self._items(script, loose.text, stubs, timeout_s)
             said = {(item.get("code"), _offset(loose, item)) for item in again}
-            for item in errors:
-                if item.get("code") in _OF_VALUES and _place(text, item) not in said:
-                    item["severity"] = 2
+        for item in errors:
+            _excuse(item, text, said)
+        items = [item for item in items if item.get("severity", 1) <= 2]
         found = [self._diagnostic(script, item) for item in items]
+        found = [one for one in found if one.severity == "error"] + _first_of_each(
+            [one for one in found if one.severity != "error"]
+        )
         return sorted(found, key=lambda one: (one.line, one.column, one.code))
 
     async def _items(
@@ -123,9 +131,7 @@ class PythonChecker:
         (folder / "script").mkdir()
         (folder / "script" / "script.py").write_text("", encoding="utf-8")
         (folder / "script" / "__builtins__.pyi").write_text(
-            "from typing import Any\ninput: Any\n"
-            f"def {RECORD}(value: Any, /) -> dict[str, Any]: ...\n",
-            encoding="utf-8",
+            f"{DECLARATIONS}input: Any\n", encoding="utf-8"
         )
         (folder / "ty.toml").write_text(CONFIG, encoding="utf-8")
 
@@ -158,6 +164,34 @@ class PythonChecker:
             message=message,
             suggestions=tuple(_MEANT.findall(full)),
         )
+
+
+def _excuse(item: dict[str, Any], text: str, said: set[tuple[object, int]] | None) -> None:
+    """
+    Make a warning of an error that is about a loose type alone, or drop it.
+
+    Args:
+        said: Code and offset of what ty says of the loosened form; None if there is none.
+    """
+    message, gap, rest = str(item["message"]).partition("\n\n")
+    if _WIDENED.search(message):
+        hint = "Which value it is, is checked when the call is made."
+    elif said is not None and item.get("code") in _OF_VALUES and _place(text, item) not in said:
+        hint = "It is not known here which value is which, so it is not checked."
+    else:
+        return
+    # gather's exceptions are exceptions, as the script says: ty is just wrong.
+    item["severity"] = 3 if "BaseException" in message else 2
+    item["message"] = f"{message}. {hint}{gap}{rest}"
+
+
+def _first_of_each(warnings: list[Diagnostic]) -> list[Diagnostic]:
+    """One warning of each kind: what runs anyway needs no list."""
+    found: dict[str, Diagnostic] = {}
+    for one in sorted(warnings, key=lambda one: (one.line, one.column)):
+        found.setdefault(one.message.rpartition(". ")[2], one)
+    places = {(one.line, one.column): one for one in reversed(found.values())}
+    return list(places.values())
 
 
 def _place(text: str, item: Mapping[str, Any]) -> tuple[object, int]:

@@ -1,10 +1,12 @@
 """
-Python dictionaries whose values are of several kinds.
+Python that runs although a type checker refuses it.
 
 ``{"name": "a", "count": 2}`` is how models write a record. A type checker gives each of
 its values the union of all of them, so ``row["count"] > 1`` is refused although it runs.
-`loosened` wraps such literals in a function that gives ``dict[str, Any]``; what a checker
-says of a script but not of its loosened form is about that union alone.
+`loosened` wraps such literals, and dictionaries that are spread into a call, in a function
+that gives ``dict[str, Any]``; and it has ``asyncio.gather`` return exceptions as those that
+scripts look for. What a checker says of a script but not of its loosened form is about
+these alone.
 """
 
 from __future__ import annotations
@@ -15,6 +17,35 @@ from codemode.core.syntax import Edit, Mapped, Source
 
 RECORD = "__codemode_record__"
 """Declared beside the stubs as ``(value: Any) -> dict[str, Any]``; no script may use it."""
+
+GATHER = "__codemode_gather__"
+"""Declared as ``asyncio.gather`` that returns `Exception` where the real one is typed to
+return `BaseException`: ``isinstance(x, Exception)`` then leaves the results, as it does."""
+
+
+def _gathers() -> str:
+    text = ""
+    for n in range(1, 9):
+        types = ", ".join(f"T{i}" for i in range(n))
+        given = ", ".join(f"x{i}: Awaitable[T{i}]" for i in range(n))
+        results = ", ".join(f"T{i} | Exception" for i in range(n))
+        text += (
+            f"@overload\ndef {GATHER}[{types}]({given}, /, *, return_exceptions: bool) "
+            f"-> Awaitable[tuple[{results}]]: ...\n"
+        )
+    return text
+
+
+DECLARATIONS = f"""\
+from collections.abc import Awaitable
+from typing import Any, overload
+def {RECORD}(value: Any, /) -> dict[str, Any]: ...
+{_gathers()}@overload
+def {GATHER}[T](
+    *calls: Awaitable[T], return_exceptions: bool
+) -> Awaitable[list[T | Exception]]: ...
+"""
+"""Of both functions, to be put beside the builtins."""
 
 _KINDS = {
     "true": "bool",
@@ -27,12 +58,22 @@ _KINDS = {
 
 
 def loosened(source: Source) -> Mapped | None:
-    """*source* with its mixed literals wrapped, or None if it has none."""
+    """*source* with what is named above replaced, or None if it has none."""
     edits: list[Edit] = []
     for node in source.walk():
         if node.type == "dictionary" and _is_mixed(node) and not _is_argument(node):
-            edits.append(Edit(source.start(node), source.start(node), f"{RECORD}("))
-            edits.append(Edit(source.end(node), source.end(node), ")"))
+            wrapped = node
+        elif node.type == "dictionary_splat" and _is_of_call(node):
+            wrapped = node.named_children[0]
+            if wrapped.type == "dictionary":
+                continue  # its keys and values are in sight
+        elif node.type == "call" and (callee := _gather(source, node)) is not None:
+            edits.append(Edit(source.start(callee), source.end(callee), GATHER))
+            continue
+        else:
+            continue
+        edits.append(Edit(source.start(wrapped), source.start(wrapped), f"{RECORD}("))
+        edits.append(Edit(source.end(wrapped), source.end(wrapped), ")"))
     return Mapped.whole(source.text).edit(edits) if edits else None
 
 
@@ -46,6 +87,21 @@ def _is_mixed(node: Node) -> bool:
             kinds.add(_KINDS.get(value.type, value.type))
     # Two calls or two names may be of two types, so only literals of one kind are alike.
     return len(kinds) > 1 or not kinds <= {"string", "number", "bool", "none"}
+
+
+def _is_of_call(node: Node) -> bool:
+    return node.parent is not None and node.parent.type == "argument_list"
+
+
+def _gather(source: Source, call: Node) -> Node | None:
+    """The callee of ``gather(..., return_exceptions=True)``."""
+    callee, arguments = call.child_by_field_name("function"), call.child_by_field_name("arguments")
+    if callee is None or arguments is None or source.of(callee).split(".")[-1] != "gather":
+        return None
+    for child in arguments.named_children:
+        if source.of(child.child_by_field_name("name")) == "return_exceptions":
+            return None if source.of(child.child_by_field_name("value")) == "False" else callee
+    return None
 
 
 def _is_argument(node: Node) -> bool:
