@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codemode.core.tool import Directory, Quarantined, Schema
+from codemode.bindings import load_all
+from codemode.core.names import snake
+from codemode.core.tool import UNWRITTEN, Directory, Quarantined, Schema
 from codemode.errors import DirectoryError, InvalidRow
+from codemode.store.credentials import load_credentials
 from codemode.store.format import editor_schema
 from codemode.store.locate import locate
 from codemode.store.rows import load_directory
@@ -109,16 +113,43 @@ def test_no_folder_is_an_error_of_the_operator(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "field", "pointed", "said"),
     [
-        ({"description": None}, "description", '"description"', "string"),
+        ({"description": None}, "description", '"description"', "must be a text"),
         ({"description": "   "}, "description", '"description"', "blank"),
         ({"description": ...}, "description", "{", "required"),
         ({"when_to_use": ...}, "when_to_use", "{", "required"),
-        ({"when_to_use": ""}, "when_to_use", '"when_to_use"', "at least 1"),
+        ({"when_to_use": ""}, "when_to_use", '"when_to_use"', "this is empty"),
         ({"when_to_use": "read  ONE thing"}, "when_to_use", '"when_to_use"', "same as description"),
-        ({"effect": "maybe"}, "effect", '"effect"', "read"),
+        ({"effect": "maybe"}, "effect", '"effect"', "'read', 'write' or 'destructive'"),
         ({"effect": ...}, "effect", "{", "required"),
-        ({"idempotent": "yes"}, "idempotent", '"idempotent"', "boolean"),
-        ({"colour": 1}, "colour", '"colour"', "no field 'colour'"),
+        ({"idempotent": "yes"}, "idempotent", '"idempotent"', "must be true or false"),
+        ({"golden": {}}, "golden", '"golden"', "must be a list"),
+        ({"example": []}, "example", '"example"', "must be an object"),
+        ({"colour": 1}, "colour", '"colour"', "no field 'colour' here; there are name, descr"),
+        ({"exampel": {}}, "exampel", '"exampel"', "did you mean 'example'?"),
+        ({"example": {"return": 1}}, "example.return", '"return"', "did you mean 'returns'?"),
+        ({"golden": [{"match": {}}]}, "golden.0.match", '"match"', "did you mean 'matches'?"),
+        ({"name": "x" * 129}, "name", '"name"', "no longer than 128 characters"),
+        ({"name": "getItem"}, "name", '"name"', "snake_case; write 'get_item'"),
+        ({"name": "get-item"}, "name", '"name"', "snake_case; write 'get_item'"),
+        ({"name": "Get"}, "name", '"name"', "snake_case; write 'get'"),
+        ({"inverse": "lats"}, "inverse", '"inverse"', "no row 'lats'; did you mean 'last'?"),
+        ({"inverse": "undo"}, "inverse", '"inverse"', "name the row that undoes this one"),
+        ({"pages": "page"}, "pages", '"pages"', "must be an object"),
+        ({"pages": {"arg": "n"}}, "pages.by", '"pages"', "required"),
+        ({"pages": {"by": "leaf", "arg": "n"}}, "pages.by", '"by"', "must be 'page', 'offset'"),
+        ({"pages": {"by": "page", "agr": "n", "arg": "n"}}, "pages.agr", '"agr"', "'arg'?"),
+        ({"pages": {"by": "page", "arg": "m"}}, "pages.arg", '"arg"', "no argument 'm'"),
+        ({"pages": {"by": "page", "arg": "n", "size": "s"}}, "pages.size", '"size"', "'s'"),
+        ({"pages": {"by": "page", "arg": "n", "first": True}}, "pages.first", '"first"', "whole"),
+        (
+            {"pages": {"by": "page", "arg": "n", "max_size": 0}},
+            "pages.max_size",
+            '"max_size"',
+            "1 or more",
+        ),
+        ({"pages": {"by": "cursor", "arg": "n"}}, "pages", '"pages"', "needs 'next'"),
+        ({"pages": {"by": "last_id", "arg": "n"}}, "pages", '"pages"', "needs 'id'"),
+        ({"pages": {"by": "page", "arg": "n", "max_size": 9}}, "pages", '"pages"', "'size'"),
         ({"name": ""}, "name", '"name"', "blank"),
         ({"name": "a\nb"}, "name", '"name"', "printable"),
         ({"name": "to_string"}, "name", '"name"', "JavaScript"),
@@ -156,7 +187,7 @@ def test_a_bad_row_is_quarantined_with_its_place(
     one = only(directory)
     assert one.file == str(tmp_path / "things.json")
     assert one.toolset == "things"
-    assert one.row == (bad["name"] or "1")
+    assert one.row == (bad["name"] if bad["name"] else "row 2")
     assert one.field == field
     assert said in one.message
     assert pointed_at(tmp_path, one).startswith(pointed)
@@ -167,7 +198,7 @@ def test_a_row_that_is_no_row_stops_no_other(tmp_path: Path, row: Any) -> None:
     directory = load(tmp_path, things=toolset(row, ROW))
 
     assert [tool.id for tool in directory] == ["things.get"]
-    assert {one.row for one in directory.quarantined} == {"0"}
+    assert {one.row for one in directory.quarantined} == {"row 1"}
     assert all(one.line for one in directory.quarantined)
 
 
@@ -252,9 +283,7 @@ def test_a_bad_definition_takes_only_its_users_along(tmp_path: Path) -> None:
 
 
 @pytest.mark.case("N1")
-@pytest.mark.parametrize(
-    "pair", [("get", "get"), ("get-item", "get_item"), ("getItem", "get_item"), ("a", "A")]
-)
+@pytest.mark.parametrize("pair", [("get", "get"), ("get_2", "get2"), ("a_1_b", "a1_b")])
 def test_rows_that_meet_are_both_quarantined(tmp_path: Path, pair: tuple[str, str]) -> None:
     rows = [ROW | {"name": name} for name in (*pair, "fine")]
     directory = load(tmp_path, things=toolset(*rows))
@@ -266,6 +295,21 @@ def test_rows_that_meet_are_both_quarantined(tmp_path: Path, pair: tuple[str, st
         assert f"things.{pair[1]}" in one.message
     lines = [one.line for one in directory.quarantined]
     assert lines[0] < lines[1]
+
+
+@pytest.mark.case("N1")
+def test_a_row_that_would_meet_another_if_it_were_snake_case_names_it(tmp_path: Path) -> None:
+    rows = [ROW | {"name": name} for name in ("get-item", "get_item")]
+    one = only(load(tmp_path, things=toolset(*rows)))
+
+    assert (one.row, one.field) == ("get-item", "name")
+    assert "snake_case" in one.message
+    assert "'get_item' is another row's name" in one.message
+
+
+@given(st.text(min_size=1))
+def test_the_snake_case_of_a_name_is_a_name(name: str) -> None:
+    assert snake(snake(name)) == snake(name)
 
 
 @pytest.mark.case("N11")
@@ -370,3 +414,168 @@ def test_a_place_is_found_by_its_path(value: Any, data: st.DataObject, indent: A
         assert name == path[-1]
         rest = rest[end:].lstrip()[1:].lstrip()
     assert json.JSONDecoder().raw_decode(rest)[0] == node
+
+
+# -- what a row says of other rows, credentials and answers ------------------------------------
+
+
+def test_an_inverse_that_was_left_out_undoes_nothing(tmp_path: Path) -> None:
+    rows = [
+        ROW | {"name": "add", "inverse": "remove"},
+        ROW | {"name": "remove", "effect": "maybe"},
+        ROW | {"name": "toggle", "inverse": "toggle"},
+    ]
+    directory = load(tmp_path, things=toolset(*rows))
+
+    assert only(directory).row == "remove"
+    assert directory.get("things.add").inverse is None
+    assert directory.get("things.toggle").inverse == "toggle"
+
+
+class Keyed(Echo):
+    """A binding with a credential."""
+
+    via = "keyed"
+
+    def parse(self, fields: Mapping[str, Any], *, args: Schema) -> Any:
+        return SimpleNamespace(credential=fields.get("credential"))
+
+
+@pytest.mark.parametrize("where", ["row", "toolset"])
+def test_a_credential_is_one_that_there_is(tmp_path: Path, where: str) -> None:
+    def loaded(name: str, credentials: tuple[str, ...] | None) -> Directory:
+        own = {"credential": name}
+        row = ROW | {"binding": own if where == "row" else {}}
+        default = {"via": "keyed"} | (own if where == "toolset" else {})
+        text = json.dumps(
+            toolset(row, ROW | {"name": "free", "binding": {"via": "echo"}}, binding=default),
+            indent=1,
+        )
+        (tmp_path / "things.json").write_text(text)
+        bindings: Any = {"keyed": Keyed(), "echo": Echo()}
+        return load_directory(tmp_path, bindings, credentials=credentials)
+
+    for name, credentials in (("shop", ("shop",)), ("shop", ("bank", "shop")), ("shopp", None)):
+        assert loaded(name, credentials).quarantined == ()
+    directory = loaded("shopp", ("bank", "shop"))
+    one = only(directory)
+    assert [tool.name for tool in directory] == ["free"]
+    assert (one.row, one.field) == ("get", "binding.credential")
+    assert one.message == "there is no credential 'shopp'. Did you mean 'shop'?"
+    assert pointed_at(tmp_path, one).startswith('"credential"')
+    assert "credentials.json" in only(loaded("shopp", ())).message
+
+
+@pytest.mark.parametrize(
+    ("returns", "samples", "field", "pointed", "said"),
+    [
+        ({"type": "integer"}, {"example": {"returns": "3"}}, "example.returns", '"returns"', "int"),
+        ({"type": "integer"}, {"example": {"returns": None}}, "example.returns", '"r', "null"),
+        (
+            {"type": "array", "items": {"$ref": "#/$defs/Thing"}},
+            {"golden": [{"returns": []}, {"returns": [{"n": 1}, {"n": "x"}]}]},
+            "golden.1.returns.1.n",
+            '"n": "x"',
+            "integer",
+        ),
+        (None, {"golden": [{"matches": {"type": "strin"}}]}, "golden.0.matches.type", '"type"', ""),
+    ],
+)
+def test_an_answer_that_is_shown_fits_the_row(
+    tmp_path: Path, returns: Any, samples: dict[str, Any], field: str, pointed: str, said: str
+) -> None:
+    thing = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    row = ROW | {"returns": returns} | samples
+    directory = load(tmp_path, things=toolset(row, **{"$defs": {"Thing": thing}}))
+
+    one = only(directory)
+    assert one.field == field
+    assert said in one.message
+    assert pointed_at(tmp_path, one).startswith(pointed)
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        {"example": {"args": {}}},
+        {"example": {"returns": {"n": 1, "more": 2}}},
+        {"golden": [{"args": {"n": 1}, "matches": {"type": "object"}}]},
+    ],
+)
+def test_an_answer_that_fits_is_taken_as_it_is(tmp_path: Path, samples: dict[str, Any]) -> None:
+    object_ = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    for returns in (object_, True, {}, None):
+        row = ROW | {"returns": returns} | samples
+        tool = load(tmp_path, things=toolset(row)).get("things.get")
+        assert tool.example == samples.get("example")
+        assert list(tool.golden) == samples.get("golden", [])
+
+
+def test_advice_that_nobody_has_written_is_none(tmp_path: Path) -> None:
+    row = ROW | {"when_to_use": f"{UNWRITTEN} the server does not say."}
+    assert load(tmp_path, things=toolset(row)).get("things.get").when_to_use == ""
+
+
+@pytest.mark.parametrize(
+    ("binding", "field", "pointed", "said"),
+    [
+        (
+            {"via": "http", "base_url": "https://x.example", "method": "GET", "path": "/i/{item}"},
+            "binding.path",
+            '"path"',
+            "Declare the argument 'item'",
+        ),
+        (
+            {"via": "cli", "binary": ["x"], "argv": ["-v", {"flag": "-n", "arg": "num"}]},
+            "binding.argv.1.arg",
+            '"arg"',
+            "'num' is not an argument",
+        ),
+        (
+            {"via": "python", "callable": "m:f", "positional": ["m"]},
+            "binding.positional.0",
+            '"m"',
+            "'m' is not an argument",
+        ),
+    ],
+)
+def test_a_binding_s_fault_is_pointed_at(
+    tmp_path: Path, binding: dict[str, Any], field: str, pointed: str, said: str
+) -> None:
+    text = json.dumps(toolset(ROW | {"binding": binding}), indent=1)
+    (tmp_path / "things.json").write_text(text)
+    one = only(load_directory(tmp_path, load_all()))
+
+    assert (one.row, one.field) == ("get", field)
+    assert said in one.message
+    assert pointed_at(tmp_path, one).startswith(pointed)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("{\n oops", "things.json:2:2: the file is not JSON"),
+        ('{"toolset": "things"}', "things.json:1:1: things, description: this field is required"),
+        (toolset({"name": ""}), "things, row 1, name: a name is printable"),
+        (toolset(ROW | {"effect": 1}), "things.get, effect: must be 'read'"),
+    ],
+)
+def test_what_is_quarantined_says_where_in_one_line(tmp_path: Path, text: Any, shown: str) -> None:
+    first = load(tmp_path, things=text).quarantined[0]
+    assert shown in str(first)
+    assert str(first).startswith(f"{tmp_path / 'things.json'}:{first.line}:{first.column}: ")
+
+
+def test_the_shipped_files_are_named_and_sorted_as_the_readme_says() -> None:
+    for path in shipped("directory").glob("*.json"):
+        document = json.loads(path.read_text("utf-8"))
+        if "rows" in document:
+            names = [row["name"] for row in document["rows"]]
+            assert document["toolset"] == path.stem
+            assert names == sorted(names), path.name
+
+
+def test_the_shipped_rows_name_credentials_that_there_are() -> None:
+    folder = shipped("directory")
+    directory = load_directory(folder, load_all(), credentials=load_credentials(folder))
+    assert directory.quarantined == ()

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +18,43 @@ from pydantic import ValidationError
 
 from codemode.core.call import BindingModule
 from codemode.core.garbage import nothing_is_garbage
-from codemode.core.json_schema import InvalidSchema, check_schema, compiled, refuse_depth
+from codemode.core.json_schema import InvalidSchema, check_schema, refuse_depth
 from codemode.core.names import (
     camel,
-    parameters,
     pascal,
     python_name,
     refuse_tool,
     refuse_toolset,
+    snake,
 )
-from codemode.core.reference import Unresolved, find
+from codemode.core.nearest import nearest
 from codemode.core.spelling import modern
-from codemode.core.tool import Binding, Directory, Quarantined, Schema, Tool, Toolset
-from codemode.errors import DirectoryError, InvalidRow, NameCollision
-from codemode.store.format import RowFields, ToolsetFields, path_text, same_words
+from codemode.core.tool import (
+    UNWRITTEN,
+    Binding,
+    Directory,
+    Quarantined,
+    Schema,
+    Tool,
+    Toolset,
+)
+from codemode.errors import DirectoryError, InvalidRow
+from codemode.store.format import (
+    Place,
+    RowFields,
+    ToolsetFields,
+    path_text,
+    problems,
+    same_words,
+)
 from codemode.store.locate import locate
+from codemode.store.row_checks import (
+    Fault,
+    check_pages,
+    check_python_names,
+    check_samples,
+    unresolved,
+)
 
 NOT_TOOLSETS = frozenset({"schema.json", "credentials.json", "servers.json"})
 """Files beside the toolsets that hold something else."""
@@ -43,15 +66,19 @@ _OLD_TEXT = re.compile(
 )
 """Whether any schema of a file may be in an older spelling; saves rewriting them all."""
 
-Place = tuple[str | int, ...]
 
-
-def load_directory(folder: Path, bindings: Mapping[str, BindingModule]) -> Directory:
+def load_directory(
+    folder: Path,
+    bindings: Mapping[str, BindingModule],
+    *,
+    credentials: Collection[str] | None = None,
+) -> Directory:
     """
     Read every toolset of *folder*.
 
     Args:
         bindings: ``via`` -> binding, of all kinds a row may use.
+        credentials: Names that a row's ``binding.credential`` may have; None to take any.
 
     Raises:
         DirectoryError: If *folder* is no folder. Nothing inside it raises.
@@ -61,13 +88,14 @@ def load_directory(folder: Path, bindings: Mapping[str, BindingModule]) -> Direc
             f"There is no folder {folder}.", hint="Give the folder that holds the toolset files."
         )
     files = sorted(path for path in folder.glob("*.json") if path.name not in NOT_TOOLSETS)
-    loading = [_File(path, bindings) for path in files]
+    loading = [_File(path, bindings, credentials) for path in files]
     with nothing_is_garbage():
         for file in loading:
             file.read()
     _refuse_same_toolsets(loading)
     for file in loading:
         file.refuse_same_names()
+        file.check_inverses()
     return Directory(
         [tool for file in loading for _, tool in file.tools],
         quarantined=[fault for file in loading for fault in file.quarantined],
@@ -77,9 +105,16 @@ def load_directory(folder: Path, bindings: Mapping[str, BindingModule]) -> Direc
 class _File:
     """One toolset file on its way to tools."""
 
-    def __init__(self, path: Path, bindings: Mapping[str, BindingModule]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        bindings: Mapping[str, BindingModule],
+        credentials: Collection[str] | None,
+    ) -> None:
         self.path = path
         self.bindings = bindings
+        self.credentials = credentials
+        self.row_names: list[str] = []
         self.text = ""
         self.name = ""
         self.may_be_old = True
@@ -114,7 +149,7 @@ class _File:
         try:
             fields = ToolsetFields.model_validate(document)
         except ValidationError as error:
-            for message, place in _problems(error):
+            for message, place in problems(error, ToolsetFields):
                 self.quarantine(message, field=path_text(place), at=place)
             return
         if reason := refuse_toolset(self.name):
@@ -127,6 +162,11 @@ class _File:
             defs=self._definitions(fields.defs),
             origin=self.path.name,
         )
+        self.row_names = [
+            row["name"]
+            for row in fields.rows
+            if isinstance(row, dict) and isinstance(row.get("name"), str)
+        ]
         for index, row in enumerate(fields.rows):
             self._row(toolset, fields.binding, index, row)
 
@@ -171,7 +211,7 @@ class _File:
         while broken:  # leaving one out may leave another without its target
             broken = False
             for name, schema in list(kept.items()):
-                for message, place in _unresolved(schema, kept, in_defs=True):
+                for message, place in unresolved(schema, kept, in_defs=True):
                     at = ("$defs", name, *place)
                     self.quarantine(message, field=path_text(at), at=at)
                     kept.pop(name, None)
@@ -180,22 +220,22 @@ class _File:
 
     def _row(self, toolset: Toolset, default: Mapping[str, Any], index: int, row: Any) -> None:
         name = row.get("name") if isinstance(row, dict) else None
-        label = name if isinstance(name, str) and name else str(index)
+        label = name if isinstance(name, str) and name.strip() else f"row {index + 1}"
         here: Place = ("rows", index)
         try:
             fields = RowFields.model_validate(row)
         except ValidationError as error:
-            for message, place in _problems(error):
+            for message, place in problems(error, RowFields):
                 self.quarantine(message, row=label, field=path_text(place), at=(*here, *place))
             return
         try:
             self.tools.append((index, self._tool(toolset, default, fields)))
-        except _Fault as fault:
+        except Fault as fault:
             at = (*here, *fault.at)
             self.quarantine(fault.message, row=label, field=path_text(fault.at), at=at)
         except InvalidRow as error:  # of a binding
             field = error.field if error.field.startswith("binding") else f"binding.{error.field}"
-            place = tuple(field.rstrip(".").split("."))
+            place = _steps(field)
             stated = _has(row, place) or not _has({"binding": default}, place)
             message = f"{error.message} {error.hint}".strip()
             self.quarantine(
@@ -206,10 +246,16 @@ class _File:
             self.quarantine(message, row=label, at=here)
 
     def _tool(self, toolset: Toolset, default: Mapping[str, Any], row: RowFields) -> Tool:
+        if row.name != snake(row.name):
+            name = snake(row.name)
+            instead = f"write {name!r}"
+            if name in self.row_names:
+                instead = f"{name!r} is another row's name, so choose one"
+            raise Fault(f"a row's name is snake_case; {instead}", "name")
         if reason := refuse_tool(row.name):
-            raise _Fault(f"no tool may be called {row.name!r}: {reason}", "name")
+            raise Fault(f"no tool may be called {row.name!r}: {reason}", "name")
         if same_words(row.description, row.when_to_use):
-            raise _Fault(
+            raise Fault(
                 "this says the same as description; say in which situation the tool is right",
                 "when_to_use",
             )
@@ -217,13 +263,13 @@ class _File:
         args = _arguments(row.args, old)
         returns = None if row.returns is None else _checked(row.returns, "returns", old)
         for field, schema in (("args", args), ("returns", returns)) if self.has_refs else ():
-            for message, place in _unresolved(schema, toolset.defs):
-                raise _Fault(message, field, *place)
+            for message, place in unresolved(schema, toolset.defs):
+                raise Fault(message, field, *place)
         tool = Tool(
             toolset=toolset,
             name=row.name,
             description=row.description,
-            when_to_use=row.when_to_use,
+            when_to_use="" if row.when_to_use.startswith(UNWRITTEN) else row.when_to_use,
             args=args,
             returns=returns,
             effect=row.effect,
@@ -239,8 +285,10 @@ class _File:
             idempotency_header=row.idempotency_header,
             python_names=row.python_names,
         )
-        _check_python_names(tool)
-        _check_samples(tool)
+        check_python_names(tool)
+        if row.pages is not None:
+            check_pages(row.pages, args)
+        check_samples(tool)
         return tool
 
     def _binding(self, default: Mapping[str, Any], own: Mapping[str, Any], args: Schema) -> Binding:
@@ -250,11 +298,27 @@ class _File:
         via = merged.pop("via", None)
         valid = ", ".join(sorted(self.bindings))
         if via is None:
-            raise _Fault(f"neither row nor toolset says via which binding ({valid})", "binding")
+            raise Fault(f"neither row nor toolset says via which binding ({valid})", "binding")
         module = self.bindings.get(via) if isinstance(via, str) else None
         if module is None:
-            raise _Fault(f"there is no binding {via!r}; there are {valid}", "binding", "via")
-        return Binding(via=via, spec=module.parse(merged, args=args))
+            raise Fault(f"there is no binding {via!r}; there are {valid}", "binding", "via")
+        spec = module.parse(merged, args=args)
+        credential = getattr(spec, "credential", None)
+        if credential is not None and self.credentials is not None:
+            self._check_credential(credential)
+        return Binding(via=via, spec=spec)
+
+    def _check_credential(self, name: str) -> None:
+        assert self.credentials is not None
+        if name not in self.credentials:
+            near = nearest(name, self.credentials)
+            raise InvalidRow(
+                f"there is no credential {name!r}.",
+                field="binding.credential",
+                hint=f"Did you mean {near[0]!r}?"
+                if near
+                else "Add it to credentials.json beside the toolsets, or to codemode.toml.",
+            )
 
     def refuse_same_names(self) -> None:
         """Quarantine every row whose name, or identifier in a target, another row has too."""
@@ -279,14 +343,26 @@ class _File:
                 self.quarantine(refused[index], row=tool.name, field="name", at=at)
         self.tools = [(index, tool) for index, tool in self.tools if index not in refused]
 
-
-class _Fault(Exception):
-    """A row cannot be used. *at* leads to the field, from the row."""
-
-    def __init__(self, message: str, *at: str | int) -> None:
-        super().__init__(message)
-        self.message = message
-        self.at = at
+    def check_inverses(self) -> None:
+        """An ``inverse`` is a row of the file; one that was left out undoes nothing."""
+        kept: list[tuple[int, Tool]] = []
+        for index, tool in self.tools:
+            if tool.inverse is None or tool.inverse in self.row_names:
+                kept.append((index, tool))
+                continue
+            near = nearest(tool.inverse, self.row_names)
+            there = f"did you mean {near[0]!r}?" if near else "name the row that undoes this one"
+            self.quarantine(
+                f"{self.path.name} has no row {tool.inverse!r}; {there}",
+                row=tool.name,
+                field="inverse",
+                at=("rows", index, "inverse"),
+            )
+        usable = {tool.name for _, tool in kept}
+        self.tools = [
+            (index, tool if tool.inverse in usable else replace(tool, inverse=None))
+            for index, tool in kept
+        ]
 
 
 def _refuse_same_toolsets(files: list[_File]) -> None:
@@ -306,18 +382,6 @@ def _refuse_same_toolsets(files: list[_File]) -> None:
                     file.quarantine(message, field="toolset", at=("toolset",))
 
 
-def _problems(error: ValidationError) -> Iterator[tuple[str, Place]]:
-    """pydantic's findings as sentences, each with its place."""
-    for one in error.errors(include_url=False, include_context=False):
-        place = tuple(step for step in one["loc"])
-        message = one["msg"]
-        if one["type"] == "extra_forbidden":
-            message = f"there is no field {place[-1]!r} here"
-        elif one["type"] == "missing":
-            message = "this field is required"
-        yield message.removeprefix("Value error, "), place
-
-
 def _arguments(schema: Any, may_be_old: bool) -> Schema:
     """
     The schema of a row's arguments: always of an object.
@@ -327,11 +391,11 @@ def _arguments(schema: Any, may_be_old: bool) -> Schema:
     if schema is None:
         return {"type": "object", "properties": {}}
     if not isinstance(schema, dict):
-        raise _Fault("args is the JSON Schema of an object", "args")
+        raise Fault("args is the JSON Schema of an object", "args")
     schema = _checked(schema, "args", may_be_old)
     stated = schema.get("type", "object")
     if "object" not in (stated if isinstance(stated, list) else [stated]):
-        raise _Fault(f"args describe an object, not {stated!r}", "args", "type")
+        raise Fault(f"args describe an object, not {stated!r}", "args", "type")
     free = not ({"properties", "additionalProperties", "patternProperties"} & schema.keys())
     if free and {"$ref", "allOf", "anyOf", "oneOf", "required"}.isdisjoint(schema):
         return {**schema, "type": "object", "additionalProperties": True}
@@ -343,7 +407,7 @@ def _checked(schema: Any, field: str, may_be_old: bool) -> Any:
     try:
         return _valid(schema, may_be_old)
     except InvalidSchema as error:
-        raise _Fault(error.message, field, *error.place) from None
+        raise Fault(error.message, field, *error.place) from None
 
 
 def _valid(schema: Any, may_be_old: bool) -> Any:
@@ -354,73 +418,23 @@ def _valid(schema: Any, may_be_old: bool) -> Any:
     return schema
 
 
-_VALUES = frozenset({"enum", "const", "default", "example", "examples"})
+def _steps(field: str) -> Place:
+    """
+    A binding's field as steps.
 
-
-def _unresolved(
-    schema: Any, defs: Mapping[str, Any], *, in_defs: bool = False
-) -> list[tuple[str, Place]]:
-    """References inside *schema* that lead nowhere. External ones are left to the report."""
-    found: list[tuple[str, Place]] = []
-    stack: list[tuple[Any, Place]] = [(schema, ())]
-    while stack:
-        node, place = stack.pop()
-        if isinstance(node, dict):
-            ref = node.get("$ref")
-            if isinstance(ref, str) and ref.startswith("#"):
-                try:
-                    find(ref, schema, defs, in_defs=in_defs)
-                except Unresolved as error:
-                    found.append((str(error), (*place, "$ref")))
-            for key, value in node.items():
-                if key not in _VALUES and isinstance(value, dict | list):
-                    stack.append((value, (*place, key)))
-        elif isinstance(node, list):
-            stack.extend((value, (*place, index)) for index, value in enumerate(node))
-    return found
-
-
-def _check_python_names(tool: Tool) -> None:
-    properties = tool.args.get("properties")
-    names = tuple(properties) if isinstance(properties, dict) else ()
-    if isinstance(properties, dict):
-        for name in tool.python_names:
-            if name not in properties:
-                raise _Fault(f"there is no argument {name!r}", "python_names", name)
-    try:
-        parameters(tool, names)
-    except NameCollision as error:
-        raise _Fault(f"{error.message} {error.hint}".strip(), "python_names") from None
-
-
-def _check_samples(tool: Tool) -> None:
-    """The arguments of ``example`` and ``golden`` fit ``args``."""
-    samples: list[tuple[Place, Mapping[str, Any]]] = []
-    if tool.example is not None:
-        samples.append((("example",), tool.example))
-    samples += [(("golden", index), case) for index, case in enumerate(tool.golden)]
-    if not samples:
-        return
-    shared = tool.toolset.defs if tool.toolset.defs and "$ref" in json.dumps(tool.args) else {}
-    own = tool.args.get("$defs", {})
-    try:
-        validator = compiled({**tool.args, "$defs": {**shared, **own}} if shared else tool.args)
-    except InvalidSchema as error:
-        raise _Fault(error.message, "args", *error.place) from None
-    for place, sample in samples:
-        try:
-            errors = validator.errors(sample.get("args", {}))
-        except (ValueError, RecursionError) as error:
-            raise _Fault(f"the value cannot be checked: {error}", *place, "args") from None
-        for found in errors:
-            raise _Fault(found.message, *place, "args", *found.instance_path)
+    >>> _steps("binding.argv[0].arg")
+    ('binding', 'argv', 0, 'arg')
+    """
+    found = re.finditer(r"\[(\d+)\]|([^.\[\]]+)", field)
+    return tuple(int(one[1]) if one[1] else one[2] for one in found)
 
 
 def _has(value: Any, place: Place) -> bool:
     for step in place:
-        if not isinstance(value, Mapping) or step not in value:
+        try:
+            value = value[step]
+        except (LookupError, TypeError):
             return False
-        value = value[step]
     return True
 
 
