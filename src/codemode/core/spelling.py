@@ -29,18 +29,18 @@ def modern(schema: Any) -> Any:
     """
     if isinstance(schema, list):
         return [modern(item) for item in schema]
-    if not isinstance(schema, Mapping):
+    if not isinstance(schema, dict):
         return schema
     result: dict[str, Any] = {}
     needed = _needed(schema.get("properties"))
     for key, value in schema.items():
         if key in _DATA:
             result[key] = value
-        elif key in _MAPS and isinstance(value, Mapping):
+        elif key in _MAPS and isinstance(value, dict):
             result[key] = {name: modern(inner) for name, inner in value.items()}
-        elif key == "dependencies" and isinstance(value, Mapping):
+        elif key == "dependencies" and isinstance(value, dict):
             _dependencies(result, value)
-        elif key == "components" and isinstance(value, Mapping):
+        elif key == "components" and isinstance(value, dict):
             result.setdefault("$defs", {}).update(modern(value.get("schemas") or {}))
         else:
             result[key] = modern(value)
@@ -101,12 +101,12 @@ def _required(result: dict[str, Any]) -> None:
 
 
 def _needed(properties: Any) -> list[str]:
-    if not isinstance(properties, Mapping):
+    if not isinstance(properties, dict):
         return []
     return [
         name
         for name, value in properties.items()
-        if isinstance(value, Mapping) and value.get("required") is True
+        if isinstance(value, dict) and value.get("required") is True
     ]
 
 
