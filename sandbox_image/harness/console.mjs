@@ -1,5 +1,10 @@
 // console for scripts: one readable line per value, and no value can break it.
 
+import {
+  ArrayBuffer, DataView, Date, Error, Map, OwnMap, Promise, RegExp, Set, String, each, exec, getPrototypeOf,
+  getTime, includes, is, isArray, isNaN, isView, join, keys, mapForEach, objectPrototype, performance, pop, push,
+  replaceEach, round, setForEach, shift, slice, split, symbolText, toISOString, toText, toWellFormed, trunc,
+} from "./primordials.mjs";
 import { labelOf } from "./tools.mjs";
 import { className } from "./values.mjs";
 
@@ -9,12 +14,12 @@ const MOST_TEXT = 10_000;
 
 /** The console object of a run. write(stream, text) takes one call's text, no newline. */
 export function makeConsole(write) {
-  const counts = new Map();
-  const timers = new Map();
+  const counts = new OwnMap();
+  const timers = new OwnMap();
   let prefix = "";
   const line = (stream, values) => {
-    const text = format(values).toWellFormed();
-    write(stream, prefix === "" ? text : text.replace(/^/gm, prefix));
+    const text = toWellFormed(format(values));
+    write(stream, prefix === "" ? text : prefix + join(split(text, "\n"), `\n${prefix}`));
   };
   const out = (...values) => line("stdout", values);
   const err = (...values) => line("stderr", values);
@@ -24,7 +29,7 @@ export function makeConsole(write) {
   };
   const elapsed = (label = "default") => {
     const start = timers.get(label);
-    return start === undefined ? `${label}: no such timer` : `${label}: ${Math.round(performance.now() - start)} ms`;
+    return start === undefined ? `${label}: no such timer` : `${label}: ${round(performance.now() - start)} ms`;
   };
   return {
     log: out,
@@ -42,7 +47,7 @@ export function makeConsole(write) {
     group,
     groupCollapsed: group,
     groupEnd: () => {
-      prefix = prefix.slice(2);
+      prefix = slice(prefix, 2);
     },
     count: (label = "default") => {
       counts.set(label, (counts.get(label) ?? 0) + 1);
@@ -61,25 +66,26 @@ export function makeConsole(write) {
 
 /** The text of one console call; `%s`, `%d`, `%i`, `%f`, `%j`, `%o`, `%O` as elsewhere. */
 export function format(values) {
-  const rest = [...values];
+  const rest = each(values, (value) => value);
   const parts = [];
-  if (typeof rest[0] === "string" && rest.length > 1 && rest[0].includes("%")) {
-    const template = rest.shift();
-    parts.push(
-      template.replace(/%[sdifjoOc%]/g, (mark) => {
+  if (typeof rest[0] === "string" && rest.length > 1) {
+    const template = shift(rest);
+    push(
+      parts,
+      replaceEach(template, /%[sdifjoOc%]/, (mark) => {
         if (mark === "%%") return "%";
         if (rest.length === 0) return mark;
-        const value = rest.shift();
+        const value = shift(rest);
         if (mark === "%c") return "";
         if (mark === "%s") return plain(value);
         if (mark === "%d" || mark === "%f") return typeof value === "object" ? "NaN" : inspect(value);
-        if (mark === "%i") return typeof value === "number" ? String(Math.trunc(value)) : inspect(value);
+        if (mark === "%i") return typeof value === "number" ? String(trunc(value)) : inspect(value);
         return inspect(value);
       }),
     );
   }
-  for (const value of rest) parts.push(plain(value));
-  return parts.join(" ");
+  for (let i = 0; i < rest.length; i += 1) push(parts, plain(rest[i]));
+  return join(parts, " ");
 }
 
 function plain(value) {
@@ -98,17 +104,17 @@ export function inspect(value) {
 function show(value, above, depth) {
   switch (typeof value) {
     case "string": {
-      const text = value.length > MOST_TEXT ? `${value.slice(0, MOST_TEXT)}…` : value;
-      return JSON.stringify(text.toWellFormed());
+      const text = value.length > MOST_TEXT ? `${slice(value, 0, MOST_TEXT)}…` : value;
+      return toText(toWellFormed(text));
     }
     case "bigint":
       return `${value}n`;
     case "symbol":
-      return value.toString();
+      return symbolText(value);
     case "function":
       return `[Function${value.name ? ` ${value.name}` : ""}]`;
     case "number":
-      return Object.is(value, -0) ? "-0" : String(value);
+      return is(value, -0) ? "-0" : String(value);
     case "object":
       break;
     default:
@@ -117,41 +123,46 @@ function show(value, above, depth) {
   if (value === null) return "null";
   const label = labelOf(value);
   if (label !== undefined) return label;
-  if (above.includes(value)) return "[Circular]";
+  if (includes(above, value)) return "[Circular]";
   if (value instanceof Error) return showError(value, above, depth);
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "Invalid Date" : value.toISOString();
+  if (value instanceof Date) return isNaN(getTime(value)) ? "Invalid Date" : toISOString(value);
   if (value instanceof RegExp) return String(value);
   if (value instanceof Promise) return "Promise { not awaited }";
-  if (depth >= MOST_DEPTH) return Array.isArray(value) ? "[Array]" : `[${className(value)}]`;
-  above.push(value);
+  if (depth >= MOST_DEPTH) return isArray(value) ? "[Array]" : `[${className(value)}]`;
+  push(above, value);
   try {
     return showCompound(value, above, depth + 1);
   } finally {
-    above.pop();
+    pop(above);
   }
 }
 
 function showCompound(value, above, depth) {
   const items = (list, one) => {
-    const shown = list.slice(0, MOST_ITEMS).map(one);
-    if (list.length > MOST_ITEMS) shown.push(`... ${list.length - MOST_ITEMS} more`);
-    return shown.join(", ");
+    const shown = [];
+    for (let i = 0; i < list.length && i < MOST_ITEMS; i += 1) push(shown, one(list[i]));
+    if (list.length > MOST_ITEMS) push(shown, `... ${list.length - MOST_ITEMS} more`);
+    return join(shown, ", ");
   };
-  if (Array.isArray(value)) return `[${pad(items(value, (item) => show(item, above, depth)), "")}]`;
-  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
-    return `${className(value)}(${value.length}) [${items(Array.from(value), String)}]`;
+  if (isArray(value)) return `[${pad(items(value, (item) => show(item, above, depth)), "")}]`;
+  if (isView(value) && !(value instanceof DataView)) {
+    return `${className(value)}(${value.length}) [${items(value, (item) => `${item}`)}]`;
   }
   if (value instanceof Map) {
-    const pairs = items([...value], ([k, v]) => `${show(k, above, depth)} => ${show(v, above, depth)}`);
-    return `Map(${value.size}) {${pad(pairs)}}`;
+    const pairs = [];
+    mapForEach(value, (v, k) => push(pairs, [k, v]));
+    const shown = items(pairs, (pair) => `${show(pair[0], above, depth)} => ${show(pair[1], above, depth)}`);
+    return `Map(${pairs.length}) {${pad(shown)}}`;
   }
   if (value instanceof Set) {
-    return `Set(${value.size}) {${pad(items([...value], (item) => show(item, above, depth)))}}`;
+    const members = [];
+    setForEach(value, (member) => push(members, member));
+    return `Set(${members.length}) {${pad(items(members, (item) => show(item, above, depth)))}}`;
   }
-  const proto = Object.getPrototypeOf(value);
-  const name = proto === null || proto === Object.prototype ? "" : `${className(value)} `;
-  const body = items(Object.keys(value), (key) => {
-    const shownKey = /^[A-Za-z_$][\w$]*$/.test(key) ? key : JSON.stringify(key);
+  const proto = getPrototypeOf(value);
+  const name = proto === null || proto === objectPrototype ? "" : `${className(value)} `;
+  const body = items(keys(value), (key) => {
+    const shownKey = exec(/^[A-Za-z_$][\w$]*$/, key) !== null ? key : toText(key);
     return `${shownKey}: ${showProperty(value, key, above, depth)}`;
   });
   return `${name}{${pad(body)}}`;
@@ -166,18 +177,24 @@ function showProperty(value, key, above, depth) {
 }
 
 function showError(error, above, depth) {
-  const parts = [];
-  for (const key of ["name", "message"]) {
+  const part = (key) => {
     try {
-      parts.push(String(error[key]));
+      return String(error[key]);
     } catch {
-      parts.push("?");
+      return "?";
     }
-  }
-  const [name, message] = parts;
+  };
+  const name = part("name");
+  const message = part("message");
   const head = message === "" ? name : `${name}: ${message}`;
-  const cause = "cause" in error && depth < MOST_DEPTH ? ` (caused by ${show(error.cause, [...above, error], depth + 1)})` : "";
+  const cause = "cause" in error && depth < MOST_DEPTH ? ` (caused by ${show(error.cause, withOne(above, error), depth + 1)})` : "";
   return `${head}${cause}`;
+}
+
+function withOne(above, value) {
+  const out = each(above, (item) => item);
+  push(out, value);
+  return out;
 }
 
 function pad(body, space = " ") {

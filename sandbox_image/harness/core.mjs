@@ -22,6 +22,10 @@
 
 import { describeError, locate } from "./errors.mjs";
 import { makeConsole } from "./console.mjs";
+import {
+  Error, OwnMap, OwnSet, Promise, RegExp, TypeError, apply, bare, cut, defineProperty, exec, hasOwn, join, keys, push,
+  setTimeout, shift, slice, split, toWellFormed, utf8Length,
+} from "./primordials.mjs";
 import { parse, stringify, toJson, BadValue } from "./values.mjs";
 import { makeTools, nearest, ToolError } from "./tools.mjs";
 
@@ -30,8 +34,9 @@ export { parse, stringify, ToolError };
 export const PROTOCOL = 1;
 const BRIDGE = Symbol.for("codemode.tools");
 const MOST_ARGS_LENGTH = 8 * 1024 * 1024; // of one call, as JSON
-const ABSENT = new Set("fetch XMLHttpRequest WebSocket require process Deno Bun Buffer".split(" "));
-const { setTimeout } = globalThis; // a script may replace its own
+const MOST_LINES = 10_000; // of one run's logs; the host keeps no more
+const ABSENT = new OwnSet();
+for (const name of split("fetch XMLHttpRequest WebSocket require process Deno Bun Buffer", " ")) ABSENT.add(name);
 
 /** Source of the module "tools": what the script may import, and nothing else. */
 export function toolsModule() {
@@ -46,13 +51,16 @@ export function toolsModule() {
 
 export class Harness {
   #options;
+  #framePattern;
   #job = null;
-  #calls = new Set(); // every call the script made and has not awaited, or that is in flight
-  #waiting = new Map(); // id -> call in flight
+  #calls = new OwnSet(); // every call the script made and has not awaited, or that is in flight
+  #waiting = new OwnMap(); // id -> call in flight
   #queue = []; // calls beyond max_in_flight
   #lastId = 0;
-  #rejections = new Map();
+  #rejections = new OwnMap();
   #logBytes = 0;
+  #logLines = 0;
+  #logsFull = false;
   #lostBytes = 0;
   #raced = false;
   #onReply = () => {};
@@ -62,6 +70,7 @@ export class Harness {
 
   constructor(options) {
     this.#options = options;
+    this.#framePattern = new RegExp(` at ${options.scriptFrame.source}`);
   }
 
   receive(text) {
@@ -69,21 +78,18 @@ export class Harness {
     try {
       frame = parse(text);
     } catch (error) {
-      this.#finish({ status: "failed", error: { code: "crashed", message: `bad frame: ${error}` } });
+      this.#finish(failure("crashed", `bad frame: ${error}`));
       return;
     }
     switch (frame.type) {
       case "hello":
-        return this.#send({ type: "ready", protocol: PROTOCOL, ...this.#options.versions && { versions: this.#options.versions } });
+        return this.#send({ __proto__: null, type: "ready", protocol: PROTOCOL, ...this.#options.versions && { versions: this.#options.versions } });
       case "run":
         return void this.#run(frame.job);
       case "reply":
         return this.#reply(frame);
       case "cancel":
-        return this.#finish({
-          status: "failed",
-          error: { code: "cancelled", message: "The run was cancelled." },
-        });
+        return this.#finish(failure("cancelled", "The run was cancelled."));
       default:
         return void this.#delegate(frame);
     }
@@ -120,7 +126,7 @@ export class Harness {
       if (typeof module.default !== "function") {
         throw new TypeError("The script has no default export that can be run.");
       }
-      this.#send({ type: "started" });
+      this.#send({ __proto__: null, type: "started" });
       this.#noticeRaces();
       const value = await module.default();
       // Rejections are reported in a task of their own, after the microtasks of this one.
@@ -141,102 +147,115 @@ export class Harness {
    * are waited for; unless it raced some, whose losers nobody wants.
    */
   #noticeRaces() {
-    for (const name of ["race", "any"]) {
-      const original = Promise[name];
-      Promise[name] = (items) => {
-        this.#raced = true;
-        return original.call(Promise, items);
-      };
-    }
+    const noticed = (original) => (items) => {
+      this.#raced = true;
+      return apply(original, Promise, [items]);
+    };
+    Promise.race = noticed(Promise.race);
+    Promise.any = noticed(Promise.any);
   }
 
   #succeeded(value) {
-    const forgotten = [...this.#calls].filter((call) => !call.started);
-    if (forgotten.length > 0) {
-      const tools = new Map();
-      for (const call of forgotten) tools.set(call.tool, (tools.get(call.tool) ?? 0) + 1);
-      const list = [...tools].map(([tool, n]) => (n > 1 ? `${tool} (${n} times)` : tool)).join(", ");
-      return this.#failed(
-        Object.assign(new Error(`Called but never awaited, so nothing was sent: ${list}.`), {
-          codemode: { code: "not_awaited", hint: "Put await before the call, or await Promise.all([...])." },
-          stack: forgotten[0].origin.stack,
-        }),
-      );
+    const tools = new OwnMap();
+    let first;
+    this.#calls.forEach((call) => {
+      if (call.started) return;
+      first ??= call;
+      tools.set(call.tool, (tools.get(call.tool) ?? 0) + 1);
+    });
+    if (first !== undefined) {
+      const list = [];
+      tools.forEach((n, tool) => push(list, n > 1 ? `${tool} (${n} times)` : tool));
+      const error = new Error(`Called but never awaited, so nothing was sent: ${join(list, ", ")}.`);
+      error.codemode = { code: "not_awaited", hint: "Put await before the call, or await Promise.all([...])." };
+      const { stack } = first.origin;
+      defineProperty(error, "stack", { __proto__: null, value: stack });
+      return this.#failed(error);
     }
-    for (const reason of this.#rejections.values()) return this.#failed(reason);
-    if (value === undefined) return { status: "succeeded" };
+    const rejected = [];
+    this.#rejections.forEach((reason) => push(rejected, reason));
+    if (rejected.length > 0) return this.#failed(rejected[0]);
+    if (value === undefined) return { __proto__: null, status: "succeeded" };
     let json;
     try {
       json = toJson(value, "result");
     } catch (error) {
       if (!(error instanceof BadValue)) throw error;
-      return { status: "failed", error: { code: "bad_result", message: error.message, hint: error.hint } };
+      return failure("bad_result", toWellFormed(error.message), error.hint);
     }
     const bytes = utf8Length(stringify(json));
     const most = this.#job.limits?.max_result_bytes ?? Infinity;
     if (bytes > most) {
       const message = `The result has ${bytes} bytes; a run may return ${most}.`;
-      return {
-        status: "failed",
-        error: { code: "result_too_large", message, hint: "Return a summary, or write a file." },
-      };
+      return failure("result_too_large", message, "Return a summary, or write a file.");
     }
-    return { status: "succeeded", value: json };
+    return { __proto__: null, status: "succeeded", value: json };
   }
 
   #failed(error) {
-    const place = locate(error, this.#options.scriptFrame, this.#job.source);
-    const told = describeError(error);
-    told.message = told.message.replace(new RegExp(` at ${this.#options.scriptFrame.source}`), "");
-    if (told.hint === "") told.hint = this.#hintFor(told.message);
-    return { status: "failed", error: { ...told, ...place } };
+    try {
+      const place = locate(error, this.#options.scriptFrame, this.#job.source);
+      const { code, message, hint } = describeError(error);
+      const found = exec(this.#framePattern, message);
+      const told = found
+        ? slice(message, 0, found.index) + slice(message, found.index + found[0].length)
+        : message;
+      return failure(code, told, hint === "" ? this.#hintFor(told) : hint, place);
+    } catch {
+      return failure("exception", "The script failed, and its error cannot be told.");
+    }
   }
 
   /** A name that is not there may be a toolset that was misspelt or not imported. */
   #hintFor(message) {
-    const [, name] =
-      /^ReferenceError: (\S+) is not defined/.exec(message) ??
-      /does not provide an export named '(\S+)'/.exec(message) ?? [];
-    if (name === undefined) return "";
+    const found =
+      exec(/^ReferenceError: (\S+) is not defined/, message) ??
+      exec(/does not provide an export named '(\S+)'/, message);
+    if (found === null) return "";
+    const name = found[1];
     if (ABSENT.has(name)) return "A script has no network, files or processes of its own; call a tool.";
-    const known = [...Object.keys(this.#job.names), "search", "describe"];
+    const known = keys(this.#job.names);
+    push(known, "search", "describe");
     const near = nearest(name, known);
-    if (near.length > 0) return `Did you mean ${near.join(", ")}?`;
-    return message.includes("export named") ? `"tools" has ${known.join(", ")}.` : "";
+    if (near.length > 0) return `Did you mean ${join(near, ", ")}?`;
+    return exec(/export named/, message) !== null ? `"tools" has ${join(known, ", ")}.` : "";
   }
 
   async #finish(outcome) {
     if (this.#done) return;
     this.#done = true;
-    const done = { type: "done", ...outcome, truncated: this.#truncated() };
+    const done = { __proto__: null, type: "done", ...outcome, truncated: this.#truncated() };
     if (this.#job?.collect_files && this.#options.collect) {
       try {
         done.files = await this.#options.collect(this.#job);
       } catch (error) {
-        done.truncated.push(`files: ${error.message}`);
+        push(done.truncated, `files: ${error.message}`);
       }
     }
+    bare(done.truncated);
     done.usage = this.#options.usage();
     this.#send(done);
     this.#resolveFinished();
   }
 
   #truncated() {
-    const cut = this.#lostBytes > 0 ? [`logs: ${this.#lostBytes} bytes dropped`] : [];
-    const running = [...this.#waiting.values(), ...this.#queue].map((call) => call.tool);
+    const cuts = this.#logsFull ? [`logs: ${this.#lostBytes} bytes dropped`] : [];
+    const running = [];
+    this.#waiting.forEach((call) => push(running, call.tool));
+    for (let i = 0; i < this.#queue.length; i += 1) push(running, this.#queue[i].tool);
     if (running.length > 0) {
-      cut.push(`calls still running when the script ended: ${running.sort().join(", ")}`);
+      push(cuts, `calls still running when the script ended: ${join(sorted(running), ", ")}`);
     }
-    return cut;
+    return cuts;
   }
 
   #begin(call) {
     if (this.#waiting.size >= (this.#job.limits?.max_in_flight ?? Infinity)) {
-      this.#queue.push(call);
+      push(this.#queue, call);
       return;
     }
     const id = ++this.#lastId;
-    const text = stringify({ type: "call", id, tool: call.tool, args: call.args });
+    const text = stringify({ __proto__: null, type: "call", id, tool: call.tool, args: call.args });
     if (text.length > MOST_ARGS_LENGTH) {
       this.#calls.delete(call);
       const message = `The arguments of ${call.tool} have more than ${MOST_ARGS_LENGTH} characters.`;
@@ -247,30 +266,38 @@ export class Harness {
     this.#options.send(text);
   }
 
-  #reply({ id, value, error }) {
+  #reply(frame) {
+    const { id } = frame;
+    const value = hasOwn(frame, "value") ? frame.value : null;
+    const error = hasOwn(frame, "error") ? frame.error : null;
     const call = this.#waiting.get(id);
     if (!call) return;
     this.#waiting.delete(id);
     this.#calls.delete(call);
-    const next = this.#queue.shift();
+    const next = shift(this.#queue);
     if (next) this.#begin(next);
-    call.settle(value ?? null, error);
+    call.settle(value, error);
     this.#onReply();
   }
 
   #log(stream, text) {
     if (this.#done) return;
-    const most = this.#job.limits?.max_log_bytes ?? Infinity;
-    const room = most - this.#logBytes;
+    if (this.#logsFull) {
+      this.#lostBytes += text.length + 1;
+      return;
+    }
     const bytes = utf8Length(text);
-    if (bytes > room) {
-      const kept = room > 0 && this.#lostBytes === 0 ? cut(text, room) : "";
-      this.#lostBytes += bytes - utf8Length(kept);
+    const room = (this.#job.limits?.max_log_bytes ?? Infinity) - this.#logBytes;
+    if (bytes > room || this.#logLines >= MOST_LINES) {
+      this.#logsFull = true;
+      const kept = this.#logLines < MOST_LINES ? cut(text, room) : "";
+      this.#lostBytes += bytes - utf8Length(kept) + (kept === "" ? 1 : 0);
       if (kept === "") return;
       text = kept;
     }
-    this.#logBytes += utf8Length(text);
-    this.#send({ type: "log", stream, text });
+    this.#logBytes += bytes + 1; // its newline counts, so that empty lines are not free
+    this.#logLines += 1;
+    this.#send({ __proto__: null, type: "log", stream, text });
   }
 }
 
@@ -285,14 +312,17 @@ export async function serve(options, frames) {
   return harness;
 }
 
-const encoder = new TextEncoder();
-
-function utf8Length(text) {
-  return encoder.encode(text).length;
+function failure(code, message, hint = "", place = { __proto__: null }) {
+  return { __proto__: null, status: "failed", error: { __proto__: null, code, message, hint, ...place } };
 }
 
-/** The longest beginning of *text* that fits in *bytes*, never half a character. */
-function cut(text, bytes) {
-  const { read } = encoder.encodeInto(text, new Uint8Array(Math.max(0, bytes)));
-  return text.slice(0, read);
+/** *names* in order, by insertion: what a script did to `sort` does not matter. */
+function sorted(names) {
+  const out = [];
+  for (let i = 0; i < names.length; i += 1) {
+    let at = i;
+    for (; at > 0 && out[at - 1] > names[i]; at -= 1) out[at] = out[at - 1];
+    out[at] = names[i];
+  }
+  return out;
 }

@@ -5,6 +5,10 @@
 // finds a way to write a frame can only make calls it was entitled to.
 
 import module from "node:module";
+import {
+  Error, Uint8Array, byteLength, copyWithin, decode, encode, setBytes, startsWith, subarray,
+} from "./primordials.mjs";
+import { hideHarness } from "./stack.mjs";
 import { Harness, toolsModule } from "./core.mjs";
 
 const TOOLS = "codemode:tools";
@@ -57,36 +61,36 @@ function importScript(source) {
 }
 
 const writeSync = stdout.writeSync.bind(stdout);
-const encoder = new TextEncoder();
+const read = stdin.read.bind(stdin);
 
 function send(text) {
-  const body = encoder.encode(text);
-  const bytes = new Uint8Array(4 + body.length);
-  new DataView(bytes.buffer).setUint32(0, body.length);
-  bytes.set(body, 4);
-  for (let at = 0; at < bytes.length; ) at += writeSync(bytes.subarray(at));
+  const body = encode(text);
+  const length = byteLength(body);
+  const bytes = new Uint8Array(4 + length);
+  for (let i = 0; i < 4; i += 1) bytes[i] = (length >>> (24 - 8 * i)) & 0xff;
+  setBytes(bytes, body, 4);
+  for (let at = 0; at < 4 + length; ) at += writeSync(subarray(bytes, at));
 }
 
-async function* frames() {
-  const read = stdin.read.bind(stdin);
-  const decoder = new TextDecoder();
+/** Hand over each frame until there are no more. */
+async function pump(receive) {
   let buffer = new Uint8Array(64 * 1024);
   let size = 0;
   for (;;) {
     while (size >= 4) {
-      const length = new DataView(buffer.buffer).getUint32(0);
-      if (buffer.length < 4 + length) {
+      const length = ((buffer[0] << 24) | (buffer[1] << 16) | (buffer[2] << 8) | buffer[3]) >>> 0;
+      if (byteLength(buffer) < 4 + length) {
         const larger = new Uint8Array(4 + length);
-        larger.set(buffer.subarray(0, size));
+        setBytes(larger, subarray(buffer, 0, size));
         buffer = larger;
       }
       if (size < 4 + length) break;
-      const text = decoder.decode(buffer.subarray(4, 4 + length));
-      buffer.copyWithin(0, 4 + length, size);
+      const text = decode(subarray(buffer, 4, 4 + length));
+      copyWithin(buffer, 0, 4 + length, size);
       size -= 4 + length;
-      yield text;
+      receive(text);
     }
-    const n = await read(buffer.subarray(size));
+    const n = await read(subarray(buffer, size));
     if (n === null) return;
     size += n;
   }
@@ -98,7 +102,7 @@ function cpuMs() {
 }
 
 function usage() {
-  return { cpu_ms: cpuMs() - idleMs, peak_memory_mib: memoryUsage().rss / 2 ** 20 };
+  return { __proto__: null, cpu_ms: cpuMs() - idleMs, peak_memory_mib: memoryUsage().rss / 2 ** 20 };
 }
 
 const harness = new Harness({
@@ -125,5 +129,6 @@ for (const name of Object.getOwnPropertyNames(globalThis)) {
 }
 
 idleMs = cpuMs();
-for await (const text of frames()) harness.receive(text);
+hideHarness((file) => typeof file === "string" && startsWith(file, "blob:"));
+await pump((text) => harness.receive(text));
 exit(0);

@@ -1,6 +1,9 @@
 // What a script threw, told in words that a model can act on.
 
 import { inspect } from "./console.mjs";
+import {
+  Error, Number, codePointAt, exec, isArray, join, push, slice, split, toWellFormed,
+} from "./primordials.mjs";
 import { ToolError } from "./tools.mjs";
 
 const MOST_CHARACTERS = 8000;
@@ -11,12 +14,17 @@ export function describeError(error) {
   const known = read(error, "codemode");
   const code = error instanceof ToolError ? error.code : (known?.code ?? codeOf(error));
   const hint = error instanceof ToolError ? error.hint : (known?.hint ?? "");
-  return { code, message: shorten(messageOf(error, 0)), hint };
+  return { code: plain(code), message: shorten(messageOf(error, 0)), hint: plain(hint) };
+}
+
+/** A script can throw a ToolError of its own making. */
+function plain(value) {
+  return typeof value === "string" ? toWellFormed(value) : text(value);
 }
 
 function codeOf(error) {
   const text = `${read(error, "name")} ${read(error, "message")}`;
-  return /SyntaxError/.test(text) ? "syntax" : "exception";
+  return exec(/SyntaxError/, text) !== null ? "syntax" : "exception";
 }
 
 function messageOf(error, level) {
@@ -30,16 +38,16 @@ function messageOf(error, level) {
   const lines = [message === "" ? name : `${name}: ${message}`];
   if (level < MOST_NESTED) {
     const inner = read(error, "errors");
-    if (Array.isArray(inner)) {
-      for (const [i, one] of inner.slice(0, 20).entries()) {
-        lines.push(indent(`${i + 1}) ${messageOf(one, level + 1)}`));
+    if (isArray(inner)) {
+      for (let i = 0; i < inner.length && i < 20; i += 1) {
+        push(lines, indent(`${i + 1}) ${messageOf(inner[i], level + 1)}`));
       }
-      if (inner.length > 20) lines.push(indent(`and ${inner.length - 20} more`));
+      if (inner.length > 20) push(lines, indent(`and ${inner.length - 20} more`));
     }
     const cause = read(error, "cause");
-    if (cause !== undefined) lines.push(`Caused by: ${messageOf(cause, level + 1)}`);
+    if (cause !== undefined) push(lines, `Caused by: ${messageOf(cause, level + 1)}`);
   }
-  return lines.join("\n");
+  return join(lines, "\n");
 }
 
 /** A property that may be a getter which throws. */
@@ -56,24 +64,26 @@ function text(value) {
 }
 
 function indent(block) {
-  return block.replaceAll("\n", "\n  ").replace(/^/, "  ");
+  return `  ${join(split(block, "\n"), "\n  ")}`;
 }
 
 function shorten(message) {
-  const whole = message.toWellFormed();
-  return whole.length <= MOST_CHARACTERS ? whole : `${whole.slice(0, MOST_CHARACTERS).toWellFormed()}…`;
+  const whole = toWellFormed(message);
+  return whole.length <= MOST_CHARACTERS ? whole : `${toWellFormed(slice(whole, 0, MOST_CHARACTERS))}…`;
 }
 
 /** {line, column} in the script, from 1, columns in code points; zeros if unknown. */
 export function locate(error, scriptFrame, source) {
   const places = [read(error, "stack"), read(error, "message")];
-  for (const place of places) {
-    const found = typeof place === "string" ? scriptFrame.exec(place) : null;
+  for (let i = 0; i < places.length; i += 1) {
+    const found = typeof places[i] === "string" ? exec(scriptFrame, places[i]) : null;
     if (!found) continue;
     const line = Number(found[1]);
     const units = Number(found[2] ?? 1);
-    const before = (source.split("\n")[line - 1] ?? "").slice(0, units - 1);
-    return { line, column: [...before].length + 1 };
+    const before = slice(split(source, "\n")[line - 1] ?? "", 0, units - 1);
+    let column = 1;
+    for (let at = 0; at < before.length; at += codePointAt(before, at) > 0xffff ? 2 : 1) column += 1;
+    return { line, column };
   }
   return { line: 0, column: 0 };
 }

@@ -264,13 +264,16 @@ class Harness:
             case "log":
                 self._logs.line(frame["stream"], str(frame["text"]))
             case "call":
-                if not (isinstance(frame["id"], int) and isinstance(frame["args"], dict)):
+                number = frame["id"]
+                if not (isinstance(number, int) and 0 <= number < 1 << 53):
+                    raise TypeError("call")
+                if not isinstance(frame["args"], dict):
                     raise TypeError("call")
                 self._waiting.append(
                     {
                         "type": "call",
-                        "id": frame["id"],
-                        "tool": str(frame["tool"]),
+                        "id": number,
+                        "tool": sandbox.clean(frame["tool"])[:1000],
                         "args": frame["args"],
                     }
                 )

@@ -3,6 +3,8 @@
 import module from "node:module";
 import { Socket } from "node:net";
 import { Harness, toolsModule } from "./core.mjs";
+import { byteLength, encode, push, setBytes, Uint8Array, uncurry } from "./primordials.mjs";
+import { hideHarness } from "./stack.mjs";
 
 const TOOLS = "codemode:tools";
 const SCRIPT = "codemode:script";
@@ -19,6 +21,11 @@ const REHEARSAL = `
 const REMOVED = ["process", "Buffer", "global", "navigator", "localStorage", "sessionStorage"];
 const host = process;
 const Bytes = Buffer;
+const write = uncurry(Socket.prototype.write);
+const concat = Bytes.concat;
+const readLength = uncurry(Bytes.prototype.readUInt32BE);
+const readText = uncurry(Bytes.prototype.toString);
+const part = uncurry(Bytes.prototype.subarray);
 
 let source = "";
 
@@ -55,14 +62,16 @@ const channel = new Socket({ fd: 3, readable: true, writable: true });
 
 /** One frame: four bytes of length, then JSON. libuv writes at once what the kernel takes. */
 function send(text) {
-  const body = Bytes.from(text);
-  const head = Bytes.alloc(4);
-  head.writeUInt32BE(body.length);
-  channel.write(Bytes.concat([head, body]));
+  const body = encode(text);
+  const length = byteLength(body);
+  const bytes = new Uint8Array(4 + length);
+  for (let i = 0; i < 4; i += 1) bytes[i] = (length >>> (24 - 8 * i)) & 0xff;
+  setBytes(bytes, body, 4);
+  write(channel, bytes);
 }
 
 function usage() {
-  return {}; // the process around this one measures it
+  return { __proto__: null }; // the process around this one measures it
 }
 
 /** Run a script that nobody sees, so that the first real one finds everything loaded. */
@@ -97,22 +106,24 @@ host.on("uncaughtException", (error) => harness.rejected(error, error));
 
 let parts = [];
 let size = 0;
+let wanted = 4; // bytes before there is anything to do
 channel.on("data", (data) => {
-  parts.push(data);
-  size += data.length;
-  if (size < 4) return;
-  let buffer = parts.length === 1 ? parts[0] : Bytes.concat(parts, size);
-  while (buffer.length >= 4 && buffer.length >= 4 + buffer.readUInt32BE()) {
-    const end = 4 + buffer.readUInt32BE();
-    const text = buffer.toString("utf8", 4, end);
-    buffer = buffer.subarray(end);
+  push(parts, data);
+  size += byteLength(data);
+  if (size < wanted) return;
+  let buffer = parts.length === 1 ? parts[0] : concat(parts, size);
+  while (size >= 4 && size >= (wanted = 4 + readLength(buffer))) {
+    const text = readText(buffer, "utf8", 4, wanted);
+    buffer = part(buffer, wanted);
+    size -= wanted;
+    wanted = 4;
     harness.receive(text);
   }
   parts = [buffer];
-  size = buffer.length;
 });
 channel.on("end", () => host.exit(0));
 
 await rehearse();
 for (const name of REMOVED) delete globalThis[name];
+hideHarness((file) => file === SCRIPT);
 send(JSON.stringify({ warm: host.versions.node }));

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 PR_SET_DUMPABLE = 4
+MAX_LINES = 10_000
+"""Of one run's logs; the host keeps no more."""
 OUT_OF_MEMORY_MARKS = ("JavaScript heap out of memory", "Array buffer allocation failed\n")
 
 
@@ -80,6 +82,15 @@ def fill(fd: int, data: bytes) -> None:
     os.lseek(fd, 0, os.SEEK_SET)
 
 
+def clean(text: Any) -> str:
+    """Text that UTF-8 can say."""
+    return str(text).encode("utf-8", "replace").decode()
+
+
+def place(number: Any) -> int:
+    return number if isinstance(number, int) and 0 <= number < 1 << 31 else 0
+
+
 def read_done(frame: dict[str, Any], max_result_bytes: int) -> dict[str, Any]:
     """
     The parts of a child's `done` that may go on, nothing else.
@@ -87,7 +98,7 @@ def read_done(frame: dict[str, Any], max_result_bytes: int) -> dict[str, Any]:
     Raises:
         KeyError, TypeError, ValueError: It is not one.
     """
-    truncated = [str(cut)[:500] for cut in frame.get("truncated", ())][:10]
+    truncated = [clean(cut)[:500] for cut in frame.get("truncated", ())][:10]
     if frame["status"] == "succeeded":
         text = json.dumps(frame.get("value"), separators=(",", ":"), ensure_ascii=False)
         size = len(text.encode("utf-8", "surrogatepass"))
@@ -103,11 +114,11 @@ def read_done(frame: dict[str, Any], max_result_bytes: int) -> dict[str, Any]:
         "status": "failed",
         "truncated": truncated,
         "error": {
-            "code": str(error["code"])[:100],
-            "message": str(error["message"])[:20_000],
-            "line": int(error.get("line", 0)),
-            "column": int(error.get("column", 0)),
-            "hint": str(error.get("hint", ""))[:2000],
+            "code": clean(error["code"])[:100],
+            "message": clean(error["message"])[:20_000],
+            "line": place(error.get("line", 0)),
+            "column": place(error.get("column", 0)),
+            "hint": clean(error.get("hint", ""))[:2000],
         },
     }
 
@@ -123,15 +134,23 @@ class Logs:
     def __init__(self, send: Callable[[dict[str, Any]], None]) -> None:
         self.max_bytes = 0
         self._send = send
-        self._kept = self._lost = 0
+        self._kept = self._lost = self._n_lines = 0
+        self._is_full = False
         self._decoders = {
             name: codecs.getincrementaldecoder("utf-8")("replace") for name in ("stdout", "stderr")
         }
         self._partial = {"stdout": "", "stderr": ""}
         self._out_of_memory = False
+        self._marked = b""
 
     def raw(self, stream: str, data: bytes) -> None:
         """Bytes from a pipe; sent a line at a time, bad UTF-8 replaced."""
+        if self._is_full:
+            self._lost += len(data)
+            tail = self._marked + data
+            self._notice(tail.decode("utf-8", "replace"))
+            self._marked = tail[-100:]
+            return
         text = self._partial[stream] + self._decoders[stream].decode(data)
         *lines, rest = text.split("\n")
         for line in lines:
@@ -142,23 +161,31 @@ class Logs:
         self._partial[stream] = rest
 
     def _raw_line(self, stream: str, line: str) -> None:
-        if any(mark.strip() in line for mark in OUT_OF_MEMORY_MARKS):
-            self._out_of_memory = True
+        self._notice(line)
         self.line(stream, line)
+
+    def _notice(self, text: str) -> None:
+        if any(mark.strip() in text for mark in OUT_OF_MEMORY_MARKS):
+            self._out_of_memory = True
 
     def line(self, stream: str, text: str) -> None:
         """One printed text without its newline."""
         if stream not in self._partial:
             raise ValueError(stream)
+        if self._is_full:
+            self._lost += len(text) + 1
+            return
         data = text.encode("utf-8", "replace")
         room = self.max_bytes - self._kept
-        if self._lost or len(data) > room:
-            kept = b"" if self._lost else data[: max(room, 0)]
-            self._lost += len(data) - len(kept)
+        if len(data) > room or self._n_lines >= MAX_LINES:
+            self._is_full = True
+            kept = data[: max(room, 0)] if self._n_lines < MAX_LINES else b""
+            self._lost += len(data) - len(kept) + (0 if kept else 1)
             if not kept:
                 return
             data = kept
-        self._kept += len(data)
+        self._kept += len(data) + 1  # its newline counts, so that empty lines are not free
+        self._n_lines += 1
         self._send({"type": "log", "stream": stream, "text": data.decode("utf-8", "ignore")})
 
     def flush(self) -> None:
@@ -174,4 +201,4 @@ class Logs:
         return self._out_of_memory
 
     def truncated(self) -> list[str]:
-        return [f"logs: {self._lost} bytes dropped"] if self._lost else []
+        return [f"logs: {self._lost} bytes dropped"] if self._is_full else []

@@ -1,5 +1,10 @@
 // What a script imports from "tools": namespaces, search, describe and ToolError.
 
+import {
+  Array, Error, OwnSet, Promise, Proxy, Reflect, String, WeakMap, assign, captureStackTrace, create,
+  defineProperty, each, entries, freeze, getPrototypeOf, indexOf, isArray, join, keys, lower, max, objectPrototype,
+  push, slice, then, weakGet, weakSet,
+} from "./primordials.mjs";
 import { BadValue, toJson } from "./values.mjs";
 
 /** Why a call has no value. */
@@ -38,13 +43,13 @@ export class Call extends Promise {
     call.#begin = begin;
     call.#problem = problem;
     call.origin = {};
-    Error.captureStackTrace(call.origin, Call.make);
+    captureStackTrace(call.origin, Call.make);
     return call;
   }
 
   then(onValue, onError) {
     this.#start();
-    return super.then(onValue, onError);
+    return then(this, onValue, onError);
   }
 
   #start() {
@@ -58,19 +63,25 @@ export class Call extends Promise {
     if (!error) return this.#resolve(value);
     const raised = new ToolError(error.message, error);
     // The place that counts is where the script made the call, not where the answer arrived.
-    const frames = String(this.origin.stack).split("\n").slice(1).join("\n");
-    raised.stack = `ToolError: ${error.message}\n${frames}`;
+    const stack = String(this.origin.stack);
+    const end = indexOf(stack, "\n");
+    const stackText = `ToolError: ${error.message}${end < 0 ? "" : slice(stack, end)}`;
+    defineProperty(raised, "stack", { __proto__: null, value: stackText, writable: true, configurable: true });
     this.#reject(raised);
   }
 }
 
+freeze(Call);
+freeze(Call.prototype);
+
 /** Names that engines and libraries look up on any object; they are not invented tools. */
-const PROBED = new Set(["then", "toJSON", "constructor", "inspect", "nodeType", "asymmetricMatch"]);
+const PROBED = new OwnSet();
+for (const name of ["then", "toJSON", "constructor", "inspect", "nodeType", "asymmetricMatch"]) PROBED.add(name);
 const namespaces = new WeakMap();
 
 /** Label of a toolset's namespace, or undefined; lets console print one without a call. */
 export function labelOf(value) {
-  return namespaces.get(value);
+  return weakGet(namespaces, value);
 }
 
 /**
@@ -79,21 +90,21 @@ export function labelOf(value) {
  * begin(call): sends a call. made(call): is told of each call before it starts.
  */
 export function makeTools(names, begin, made) {
-  const all = Object.create(null);
+  const all = create(null);
   const call = (tool, args, problem) => {
     const made_ = Call.make(tool, args, problem, begin);
     made(made_);
     return made_;
   };
-  for (const [toolset, functions] of Object.entries(names)) {
-    const namespace = Object.create(null);
-    for (const [name, { tool }] of Object.entries(functions)) {
+  for (const [toolset, functions] of entries(names)) {
+    const namespace = create(null);
+    for (const [name, { tool }] of entries(functions)) {
       namespace[name] = named(name, (...given) => {
         const { args, problem } = readArgs(`${toolset}.${name}`, given);
         return call(tool, args, problem);
       });
     }
-    all[toolset] = guard(Object.freeze(namespace), toolset);
+    all[toolset] = guard(freeze(namespace), toolset);
   }
   all.search = named("search", (query, options) => {
     const rest = typeof options === "number" ? { limit: options } : options;
@@ -103,22 +114,31 @@ export function makeTools(names, begin, made) {
   });
   all.describe = named("describe", (...given) => {
     const first = given[0];
-    const isObject = first !== null && typeof first === "object" && !Array.isArray(first);
-    const { args, problem } = readArgs("describe", [isObject ? first : { names: given.flat() }]);
+    const isObject = first !== null && typeof first === "object" && !isArray(first);
+    const { args, problem } = readArgs("describe", [isObject ? first : { names: flat(given) }]);
     return call("codemode.describe", args, problem);
   });
   all.ToolError = ToolError;
-  all.tools = guardRoot(Object.freeze(Object.assign(Object.create(null), all)));
+  all.tools = guardRoot(freeze(assign(create(null), all)));
   return all;
 }
 
 function named(name, fn) {
-  return Object.freeze(Object.defineProperty(fn, "name", { value: name }));
+  return freeze(defineProperty(fn, "name", { __proto__: null, value: name }));
+}
+
+function flat(given) {
+  const names = [];
+  for (let i = 0; i < given.length; i += 1) {
+    if (!isArray(given[i])) push(names, given[i]);
+    else for (let k = 0; k < given[i].length; k += 1) push(names, given[i][k]);
+  }
+  return names;
 }
 
 /** One plain object, or nothing; anything else is a mistake that is told, never guessed at. */
 function readArgs(path, given) {
-  const [value, ...rest] = given;
+  const value = given[0];
   const bad = (message) => ({
     problem: {
       code: "bad_arguments",
@@ -126,13 +146,13 @@ function readArgs(path, given) {
       hint: `Call it as ${path}({ name: value }).`,
     },
   });
-  if (rest.some((item) => item !== undefined)) {
-    return bad(`takes one object with named arguments, not ${given.length} values`);
+  for (let i = 1; i < given.length; i += 1) {
+    if (given[i] !== undefined) return bad(`takes one object with named arguments, not ${given.length} values`);
   }
   if (value === undefined) return { args: {} };
-  const proto = typeof value === "object" && value !== null ? Object.getPrototypeOf(value) : undefined;
-  if (proto !== null && proto !== Object.prototype) {
-    const got = value === null ? "null" : Array.isArray(value) ? "an array" : `a ${typeof value}`;
+  const proto = typeof value === "object" && value !== null ? getPrototypeOf(value) : undefined;
+  if (proto !== null && proto !== objectPrototype) {
+    const got = value === null ? "null" : isArray(value) ? "an array" : `a ${typeof value}`;
     return bad(`takes one object with named arguments, not ${got}`);
   }
   try {
@@ -148,15 +168,15 @@ function guard(namespace, toolset) {
     get(target, key) {
       if (key in target) return target[key];
       if (typeof key === "symbol" || PROBED.has(key)) return undefined;
-      throw unknown(`${toolset}.${key}`, key, Object.keys(target), toolset);
+      throw unknown(`${toolset}.${key}`, key, keys(target), toolset);
     },
   });
-  namespaces.set(proxy, `[Toolset ${toolset}: ${Object.keys(namespace).join(", ")}]`);
+  weakSet(namespaces, proxy, `[Toolset ${toolset}: ${join(keys(namespace), ", ")}]`);
   return proxy;
 }
 
 function guardRoot(root) {
-  const toolsets = Object.keys(root).filter((name) => typeof root[name] === "object");
+  const toolsets = keys(root).filter((name) => typeof root[name] === "object");
   const listing = () =>
     new ToolError("The tools cannot be listed or called as a whole.", {
       code: "unknown_tool",
@@ -180,36 +200,41 @@ function guardRoot(root) {
     deleteProperty: () => false,
     getPrototypeOf: () => null,
   });
-  namespaces.set(proxy, `[Tools: ${toolsets.join(", ")}]`);
+  weakSet(namespaces, proxy, `[Tools: ${join(toolsets, ", ")}]`);
   return proxy;
 }
 
 function unknown(path, key, known, toolset) {
-  const near = nearest(key, known).map((name) => (toolset ? `${toolset}.${name}` : name));
+  const near = each(nearest(key, known), (name) => (toolset ? `${toolset}.${name}` : name));
   return new ToolError(`There is no ${path}.`, {
     code: "unknown_tool",
-    hint: near.length > 0 ? `Did you mean ${near.join(", ")}?` : 'Use await search("...") to find a tool.',
+    hint: near.length > 0 ? `Did you mean ${join(near, ", ")}?` : 'Use await search("...") to find a tool.',
   });
 }
 
 /** Up to three of *known* that look most like *name*, best first. */
 export function nearest(name, known) {
-  return known
-    .map((candidate) => [similarity(name.toLowerCase(), candidate.toLowerCase()), candidate])
-    .filter(([score]) => score >= 0.6)
-    .sort(([a], [b]) => b - a)
-    .slice(0, 3)
-    .map(([, candidate]) => candidate);
+  const scores = each(known, (candidate) => similarity(lower(name), lower(candidate)));
+  const best = [];
+  while (best.length < 3) {
+    let at = 0;
+    for (let i = 1; i < scores.length; i += 1) if (scores[i] > scores[at]) at = i;
+    if (!(scores[at] >= 0.6)) break;
+    push(best, known[at]);
+    scores[at] = 0;
+  }
+  return best;
 }
 
 /** Share of letters in common and in the same order, 0 to 1. */
 function similarity(a, b) {
   if (a.length > 100 || b.length > 100) return 0;
-  let row = new Array(b.length + 1).fill(0);
-  for (const letter of a) {
+  let row = [0];
+  for (let i = 0; i < b.length; i += 1) push(row, 0);
+  for (let k = 0; k < a.length; k += 1) {
     const next = [0];
     for (let i = 0; i < b.length; i += 1) {
-      next.push(letter === b[i] ? row[i] + 1 : Math.max(row[i + 1], next[i]));
+      push(next, a[k] === b[i] ? row[i] + 1 : max(row[i + 1], next[i]));
     }
     row = next;
   }

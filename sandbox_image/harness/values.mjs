@@ -4,6 +4,13 @@
 // 2^53 stay exact; dates are ISO 8601; Map with text keys is an object; Set is an array;
 // bytes are base64; whatever JSON cannot say is an error that names where it stands.
 
+import {
+  Blob, Boolean, DataView, ArrayBuffer, BigInt, Date, Error, Map, Number, Promise, Set, String, Uint8Array,
+  Uint8ClampedArray, bare, create, entries, exec, getPrototypeOf, getTime, includes, isArray, isFinite, isNaN,
+  isSafeInteger, isView, isWellFormed, mapForEach, objectPrototype, parseJson, pop, push, rawJSON, setForEach,
+  toISOString, toText, utf8Length,
+} from "./primordials.mjs";
+
 export const MAX_DEPTH = 100;
 
 /** A value that has no JSON form. The message names the path. */
@@ -15,20 +22,17 @@ export class BadValue extends Error {
   }
 }
 
-// Taken before a script can replace them.
-const { parse: parseJson, stringify: toText, rawJSON } = JSON;
-
-/** Digits of the longest integer that both sides read; Python stops at 4300. */
-const MOST_DIGITS = 4300;
+/** Digits of the longest integer that crosses; the same in Python. */
+const MOST_DIGITS = 1000;
 
 const UNSAFE_INTEGER = /\d{16}/;
 
 /** JSON to values; integers that a double cannot hold become BigInt. */
 export function parse(text) {
-  if (!UNSAFE_INTEGER.test(text)) return parseJson(text);
+  if (exec(UNSAFE_INTEGER, text) === null) return parseJson(text);
   return parseJson(text, (_key, value, context) => {
-    if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
-    return /^-?\d+$/.test(context.source) ? BigInt(context.source) : value;
+    if (typeof value !== "number" || isSafeInteger(value)) return value;
+    return exec(/^-?\d+$/, context.source) !== null ? BigInt(context.source) : value;
   });
 }
 
@@ -45,18 +49,18 @@ export function toJson(value, root) {
 function convert(value, path, above, depth) {
   switch (typeof value) {
     case "string":
-      if (!value.isWellFormed()) {
+      if (!isWellFormed(value)) {
         throw new BadValue(path, "is text with half a surrogate pair", "Use text.toWellFormed().");
       }
       return value;
     case "number":
-      if (Number.isFinite(value)) return value === 0 ? 0 : value;
+      if (isFinite(value)) return value === 0 ? 0 : value;
       throw new BadValue(path, `is ${value}, which JSON cannot say`, "Return null or text instead.");
     case "boolean":
       return value;
     case "bigint": {
-      const digits = value.toString();
-      if (digits.length <= MOST_DIGITS) return rawJSON(digits);
+      const digits = `${value}`;
+      if (digits.length <= MOST_DIGITS + (value < 0n ? 1 : 0)) return rawJSON(digits);
       throw new BadValue(path, `is an integer with more than ${MOST_DIGITS} digits`, "Return text instead.");
     }
     case "undefined":
@@ -67,40 +71,43 @@ function convert(value, path, above, depth) {
       throw new BadValue(path, "is a symbol");
   }
   if (value === null) return null;
-  if (above.includes(value)) throw new BadValue(path, "is circular: it contains itself");
+  if (includes(above, value)) throw new BadValue(path, "is circular: it contains itself");
   if (depth >= MAX_DEPTH) throw new BadValue(path, `is nested more than ${MAX_DEPTH} deep`);
-  above.push(value);
+  push(above, value);
   try {
     return compound(value, path, above, depth + 1);
   } catch (error) {
     if (error instanceof BadValue) throw error;
     throw new BadValue(path, `cannot be read: ${safeMessage(error)}`);
   } finally {
-    above.pop();
+    pop(above);
   }
 }
 
 function compound(value, path, above, depth) {
-  if (Array.isArray(value)) {
-    return Array.from(value, (item, i) => convert(item, `${path}[${i}]`, above, depth));
-  }
-  const proto = Object.getPrototypeOf(value);
-  if (proto === null || proto === Object.prototype) {
-    return object(Object.entries(value), path, above, depth);
+  if (isArray(value)) return list(value, path, above, depth);
+  const proto = getPrototypeOf(value);
+  if (proto === null || proto === objectPrototype) {
+    return object(entries(value), path, above, depth);
   }
   if (value instanceof Map) {
-    const odd = [...value.keys()].find((key) => typeof key !== "string");
-    if (odd !== undefined || [...value.keys()].some((key) => key === undefined)) {
-      throw new BadValue(path, `is a Map with a key that is a ${typeof odd}, not text`);
-    }
-    return object([...value], path, above, depth);
+    const pairs = [];
+    mapForEach(value, (item, key) => {
+      if (typeof key !== "string") {
+        throw new BadValue(path, `is a Map with a key that is a ${typeof key}, not text`);
+      }
+      push(pairs, [key, item]);
+    });
+    return object(pairs, path, above, depth);
   }
   if (value instanceof Set) {
-    return [...value].map((item, i) => convert(item, `${path}[${i}]`, above, depth));
+    const items = [];
+    setForEach(value, (item) => push(items, item));
+    return list(items, path, above, depth);
   }
   if (value instanceof Date) {
-    if (Number.isNaN(value.getTime())) throw new BadValue(path, "is an invalid Date");
-    return value.toISOString();
+    if (isNaN(getTime(value))) throw new BadValue(path, "is an invalid Date");
+    return toISOString(value);
   }
   if (value instanceof ArrayBuffer) return base64(new Uint8Array(value));
   if (value instanceof Uint8Array || value instanceof Uint8ClampedArray) {
@@ -109,9 +116,7 @@ function compound(value, path, above, depth) {
   if (value instanceof DataView) {
     return base64(new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
   }
-  if (ArrayBuffer.isView(value)) {
-    return Array.from(value, (item, i) => convert(item, `${path}[${i}]`, above, depth));
-  }
+  if (isView(value)) return list(value, path, above, depth);
   if (value instanceof String || value instanceof Number || value instanceof Boolean) {
     return convert(value.valueOf(), path, above, depth);
   }
@@ -127,12 +132,20 @@ function compound(value, path, above, depth) {
   throw new BadValue(path, `is an instance of ${className(value)}`, hint);
 }
 
-function object(entries, path, above, depth) {
-  const out = Object.create(null);
-  for (const [key, item] of entries) {
+function list(items, path, above, depth) {
+  const out = [];
+  for (let i = 0; i < items.length; i += 1) push(out, convert(items[i], `${path}[${i}]`, above, depth));
+  return bare(out);
+}
+
+function object(pairs, path, above, depth) {
+  const out = create(null);
+  for (let i = 0; i < pairs.length; i += 1) {
+    const key = pairs[i][0];
+    const item = pairs[i][1];
     if (item === undefined) continue;
-    const below = /^[A-Za-z_$][\w$]*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;
-    if (!key.isWellFormed()) throw new BadValue(below, "has half a surrogate pair in its name");
+    const below = exec(/^[A-Za-z_$][\w$]*$/, key) !== null ? `${path}.${key}` : `${path}[${toText(key)}]`;
+    if (!isWellFormed(key)) throw new BadValue(below, "has half a surrogate pair in its name");
     out[key] = convert(item, below, above, depth);
   }
   return out;

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codemode.core.run import Reply, ToolCall
-from codemode.sandbox._calls import Calls, Logs
+from codemode.sandbox._calls import MAX_LINES, Calls, Logs
 from codemode.sandbox._values import BadValue, to_json
 
 SECRET = "hunter2"  # a name, because a log may quote the line that raises
@@ -84,10 +84,23 @@ def test_logs_never_keep_more_bytes_than_they_may(texts: list[str], most: int) -
 
     kept = [line.text for line in logs.close()]
 
-    assert sum(len(text.encode()) for text in kept) <= most
-    assert "".join(texts).encode("utf-8", "replace").startswith("".join(kept).encode())
-    whole = sum(len(text.encode("utf-8", "replace")) for text in texts) <= most
+    assert len("\n".join(kept).encode()) <= most  # a line costs its newline too
+    assert "\n".join(texts).encode("utf-8", "replace").startswith("\n".join(kept).encode())
+    whole = len("\n".join(texts).encode("utf-8", "replace")) <= most
     assert whole == (logs.truncated == ())
+
+
+@pytest.mark.parametrize("how", ["line", "write"])
+@pytest.mark.case("R11")
+def test_empty_lines_are_not_free(how: str) -> None:
+    few, many = Logs(100), Logs(10**9)
+    for _ in range(MAX_LINES + 500):
+        for logs in (few, many):
+            logs.line("stdout", "") if how == "line" else logs.write("stdout", "\n")
+
+    assert len(few.close()) <= 101
+    assert len(many.close()) == MAX_LINES
+    assert many.truncated == ("logs: 500 bytes dropped",)
 
 
 @given(st.lists(st.text(alphabet="ab\n", max_size=9), max_size=9))
@@ -114,7 +127,11 @@ async def test_closing_cancels_calls_and_waits_for_what_they_record() -> None:
 
     delivered: list[Reply] = []
     calls = Calls(answer, max_in_flight=4)
-    await calls.start(ToolCall(id=1, tool="a.b", args={}), delivered.append)
+
+    async def deliver(reply: Reply) -> None:
+        delivered.append(reply)
+
+    await calls.start(ToolCall(id=1, tool="a.b", args={}), deliver)
     asked = asyncio.create_task(calls.ask(ToolCall(id=2, tool="a.c", args={})))
     await asyncio.sleep(0.01)
 
@@ -124,6 +141,36 @@ async def test_closing_cancels_calls_and_waits_for_what_they_record() -> None:
     assert delivered == []
     with pytest.raises(asyncio.CancelledError):
         await asked
+
+
+@pytest.mark.case("attack:49")
+async def test_a_reply_that_nobody_reads_keeps_its_slot() -> None:
+    asked: list[int] = []
+    read = asyncio.Event()
+
+    async def answer(call: ToolCall, workspace: object) -> Reply:
+        asked.append(call.id)
+        return Reply()
+
+    async def deliver(reply: Reply) -> None:
+        await read.wait()
+
+    calls = Calls(answer, max_in_flight=2)
+
+    async def ask_all() -> None:
+        for n in range(5):
+            await calls.start(ToolCall(id=n, tool="a.b", args={}), deliver)
+
+    asking = asyncio.create_task(ask_all())
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert asked == [0, 1]
+    read.set()
+    await asking
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert asked == [0, 1, 2, 3, 4]
+    await calls.close()
 
 
 @pytest.mark.case("attack:21")

@@ -15,6 +15,7 @@ import pytest
 
 from codemode.core.run import Job, Limits, NamedTool, Outcome, Reply, ToolCall
 from codemode.errors import EngineUnavailable
+from codemode.sandbox._calls import Calls, Logs
 from codemode.sandbox._deno import DenoPool, DenoProcess
 from codemode.sandbox._folder import Folder
 from codemode.sandbox.isolate import IsolateEngine
@@ -296,6 +297,10 @@ BROKEN = {
     "twice the key": """send(b'{"type":"call","id":1,"tool":"a.b","args":{"n":1,"n":2}}')""",
     "unknown type": """send(b'{"type":"open_sesame"}')""",
     "no id": """send(b'{"type":"call","tool":"a.b","args":{}}')""",
+    "half a surrogate pair": """send(b'{"type":"done","status":"succeeded","value":"\\\\ud800"}')""",
+    "a line beyond any": """send(b'{"type":"done","status":"failed","error":{"code":"x","message":"m","line":1' + b'0' * 400 + b'}}')""",
+    "an error that is none": """send(b'{"type":"done","status":"failed","error":[1]}')""",
+    "a stream that is none": """send(b'{"type":"log","stream":"stdin","text":""}')""",
     "a second ready": """send(b'{"type":"ready","protocol":1}')""",
 }
 
@@ -314,8 +319,6 @@ def pretend(tmp_path: Path):
 
 
 async def outcome_of(pool: DenoPool, **limits: float) -> Outcome:
-    from codemode.sandbox._calls import Calls, Logs
-
     await pool.start()
     try:
         settings = job("", limits=Limits(**{"wall_s": 20.0, **limits}))  # type: ignore[arg-type]
@@ -337,14 +340,60 @@ async def test_a_broken_frame_ends_that_run_alone(pretend, body: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script with a #! line")
+@pytest.mark.case("T13")
+async def test_what_came_before_a_broken_frame_is_kept(pretend) -> None:
+    one_write = """
+def frame(body): return struct.pack(">I", len(body)) + body
+log = frame(b'{"type":"log","stream":"stdout","text":"last words"}')
+sys.stdout.buffer.write(log + frame(b'{]')); sys.stdout.flush()"""
+    pool, logs = pretend(one_write), Logs(1000)
+    await pool.start()
+    try:
+        outcome = await pool.run(job(""), Calls(Answers(), max_in_flight=4), logs)
+    finally:
+        await pool.close()
+
+    assert outcome.status == "engine_lost"
+    assert [line.text for line in logs.close()] == ["before", "last words"]
+
+
+NEVER_READS = """
+for n in range(200):
+    send(b'{"type":"call","id":%d,"tool":"desk.big","args":{}}' % n)
+time.sleep(60)"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script with a #! line")
+@pytest.mark.case("attack:49")
+async def test_one_that_never_reads_gets_no_more_answers_than_are_in_flight(pretend) -> None:
+    asked = 0
+
+    async def answer(call: ToolCall, workspace: object) -> Reply:
+        nonlocal asked
+        asked += 1
+        return Reply(value="x" * 1_000_000)
+
+    pool, calls = pretend(f"import time{NEVER_READS}"), Calls(answer, max_in_flight=4)
+    await pool.start()
+    try:
+        outcome = await pool.run(job("", limits=Limits(wall_s=1.0)), calls, Logs(1000))
+    finally:
+        await calls.close()
+        await pool.close()
+
+    assert outcome.status == "timed_out"
+    assert asked == 4
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script with a #! line")
 @pytest.mark.parametrize(
     ("body", "status", "code"),
     [
         ("sys.exit(3)", "engine_lost", "crashed"),
         ("sys.stderr.write('Fatal JavaScript out of memory'); sys.exit(134)", "failed", "out_of_memory"),
         ("sys.stdout.buffer.write(b'\\0\\0\\0\\x09{'); sys.stdout.flush(); sys.exit(0)", "engine_lost", "crashed"),
-        ("""send(b'{"type":"done","status":"failed","error":[1]}')""", "failed", "exception"),
-        ("""send(b'{"type":"done","status":"failed","error":{"code":"cancelled"}}')""", "cancelled", "cancelled"),
+        ("""send(b'{"type":"done","status":"failed"}')""", "failed", "exception"),
+        ("""send(b'{"type":"done","status":"failed","error":{"code":"cancelled","message":""}}')""", "cancelled", "cancelled"),
     ],
 )  # fmt: skip
 async def test_ways_to_end(pretend, body: str, status: str, code: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import forgotten
 import outcome
 import printing
 import script
@@ -71,7 +72,9 @@ async def run(job: dict[str, Any], calls: stubs.Calls) -> dict[str, Any]:
     try:
         main = script.compile_script(job["source"], job["input"])
         calls.tell({"type": "started"})
-        value = await main()
+        with forgotten.races_noticed(calls):
+            value = await main()
+            await forgotten.settle(calls)
         return outcome.succeeded(value, calls, job["limits"]["max_result_bytes"])
     except BaseException as error:  # sys.exit and KeyboardInterrupt are the script's own too
         return outcome.failed(error, job["source"], calls)

@@ -59,8 +59,19 @@ def failed(error: BaseException, source: str, calls: Calls) -> dict[str, Any]:
 def _error(
     code: str, message: str, line: int = 0, column: int = 0, hint: str = ""
 ) -> dict[str, Any]:
-    error = {"code": code, "message": message, "line": line, "column": column, "hint": hint}
+    error = {
+        "code": _clean(code),
+        "message": _clean(message),
+        "line": line,
+        "column": column,
+        "hint": _clean(hint),
+    }
     return {"status": "failed", "error": error, "truncated": []}
+
+
+def _clean(text: object) -> str:
+    """A script can raise a ToolError of its own making."""
+    return str(text).encode("utf-8", "replace").decode()
 
 
 def _truncated(calls: Calls) -> list[str]:

@@ -7,6 +7,7 @@ what they would see in a module.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import builtins
@@ -109,7 +110,9 @@ def _compile(future: list[ast.ImportFrom], body: list[ast.stmt]) -> types.CodeTy
         **{**_FIRST, "end_lineno": body[-1].end_lineno},
     )
     module = ast.fix_missing_locations(ast.Module(body=[*future, function], type_ignores=[]))
-    code: types.CodeType = compile(module, FILENAME, "exec", dont_inherit=True)
+    # Annotations are for the checker: the types that `tools` declares are not there at run time.
+    flags = __future__.annotations.compiler_flag
+    code: types.CodeType = compile(module, FILENAME, "exec", flags, dont_inherit=True)
     return code
 
 

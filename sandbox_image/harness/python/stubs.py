@@ -114,6 +114,8 @@ class Calls:
         self._waiting: dict[int, tuple[str, asyncio.Future[dict[str, Any]]]] = {}
         self._idle: dict[int, Call] = {}
         self._last_id = 0
+        self.raced = False
+        self._answered = asyncio.Event()
 
     def made(self, call: Call) -> None:
         self._idle[id(call)] = call
@@ -134,10 +136,20 @@ class Calls:
         _, future = self._waiting.pop(frame["id"], ("", None))
         if future is not None and not future.done():
             future.set_result(frame)
+        self._answered.set()
 
     def forgotten(self) -> list[tuple[str, int]]:
         """Tools whose calls were never awaited, and how often."""
         return sorted(Counter(call.tool for call in self._idle.values()).items())
+
+    def is_waiting(self) -> bool:
+        """Whether some code still waits for an answer; a call that was cancelled does not."""
+        return any(not future.done() for _, future in self._waiting.values())
+
+    async def answered(self) -> None:
+        """Wait for the next answer."""
+        self._answered.clear()
+        await self._answered.wait()
 
     def running(self) -> list[str]:
         """Tools whose calls have no answer yet."""

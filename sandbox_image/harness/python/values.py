@@ -18,8 +18,8 @@ import uuid
 from typing import Any
 
 MAX_DEPTH = 100
-MOST_DIGITS = 4300
-"""Of one integer; Python on the host turns no more into text and back."""
+MOST_DIGITS = 1000
+"""Of one integer; the same in TypeScript."""
 _TOO_LONG = 10**MOST_DIGITS
 
 

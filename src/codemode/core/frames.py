@@ -41,16 +41,21 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from enum import Enum
+from itertools import accumulate
 from typing import Any, TypeAlias
 
+from codemode.core.frame_fields import FIELDS, wrong_field
 from codemode.errors import ProtocolError
 
 PROTOCOL = 1
 """Raised when either side would misread the other; `ready` carries it."""
 
 MAX_FRAME_BYTES = 96 * 1024 * 1024
+LARGE_BYTES = 256 * 1024
+"""Frames beyond this are read in a thread, beside the event loop."""
 MAX_DEPTH = 100
 """Nested arrays and objects in one value; the same bound in both languages."""
 
@@ -88,18 +93,6 @@ RECEIVABLE: dict[State, dict[str, State]] = {
     State.BROKEN: {},
 }
 
-REQUIRED: dict[str, dict[str, type | tuple[type, ...]]] = {
-    # frame type: {field: type}; what a host relies on
-    "ready": {"protocol": int},
-    "started": {},
-    "call": {"id": int, "tool": str, "args": dict},
-    "log": {"stream": str, "text": str},
-    "done_file": {"id": int},
-    "file": {"id": int},
-    "command_result": {"id": int, "stdout": str, "stderr": str},
-    "done": {"status": str},
-}
-
 
 def encode(frame: Frame) -> bytes:
     """
@@ -135,26 +128,28 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _depth(body: bytes) -> int:
-    """Deepest nesting of brackets outside strings; linear, without recursion."""
-    deepest = depth = 0
-    in_string = escaped = False
-    for byte in body:
-        if in_string:
-            if escaped:
-                escaped = False
-            elif byte == 0x5C:
-                escaped = True
-            elif byte == 0x22:
-                in_string = False
-        elif byte == 0x22:
-            in_string = True
-        elif byte in b"[{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif byte in b"]}":
-            depth -= 1
-    return deepest
+STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+"""A JSON string; one without an end reaches to the end, so that nothing is read twice."""
+NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+STEP = [1 if byte in b"[{" else -1 for byte in range(256)]
+DEPTH_BLOCK = 65536
+LONE_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+"""Only text with such an escape can hold half a pair; most has none."""
+
+
+def _is_deeper(body: bytes, most: int) -> bool:
+    """Whether brackets outside strings nest more than *most* deep; linear, no recursion."""
+    if body.count(b"[") + body.count(b"{") <= most:
+        return False
+    brackets = STRING.sub(b"", body).translate(None, NOT_BRACKETS)
+    depth = 0
+    for at in range(0, len(brackets), DEPTH_BLOCK):
+        steps = map(STEP.__getitem__, brackets[at : at + DEPTH_BLOCK])
+        depths = list(accumulate(steps, initial=depth))
+        if max(depths) > most:
+            return True
+        depth = depths[-1]
+    return False
 
 
 def decode(body: bytes) -> Frame:
@@ -162,16 +157,23 @@ def decode(body: bytes) -> Frame:
     One frame's JSON, strictly.
 
     Raises:
-        ProtocolError: On bad UTF-8, bad JSON, NaN, infinities, repeated keys,
-            nesting deeper than `MAX_DEPTH`, or a body that is no object with ``type``.
+        ProtocolError: On bad UTF-8, half a surrogate pair, bad JSON, NaN, infinities,
+            integers of more digits than Python reads, repeated keys, nesting deeper than
+            `MAX_DEPTH`, or a body that is no object with ``type``.
     """
-    # The byte loop is slow, so only bodies with enough brackets to be too deep pay for it.
-    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _depth(body) > MAX_DEPTH + 10:
+    if _is_deeper(body, MAX_DEPTH + 10):
         raise ProtocolError(f"frame is nested more than {MAX_DEPTH} deep")
     try:
         frame = json.loads(
-            body, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_unique
+            body.decode(),
+            parse_constant=_no_constant,
+            parse_float=_finite,
+            object_pairs_hook=_unique,
         )
+        if LONE_SURROGATE.search(body):
+            json.dumps(frame, ensure_ascii=False).encode()
+    except UnicodeError:
+        raise ProtocolError("frame has text that is not Unicode") from None
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"frame is not JSON: {type(error).__name__}") from None
     if not isinstance(frame, dict) or not isinstance(frame.get("type"), str):
@@ -189,35 +191,46 @@ class Channel:
 
     max_frame_bytes: int = MAX_FRAME_BYTES
     state: State = State.NEW
-    _buffer: bytearray | None = None
+    _buffer: bytearray = field(default_factory=bytearray)
+    _problem: ProtocolError | None = None
+
+    def is_large(self, data: bytes) -> bool:
+        """Whether *data* completes a frame that takes long to read (`LARGE_BYTES`)."""
+        head = (bytes(self._buffer[:4]) + data[:4])[:4]
+        size = int.from_bytes(head, "big")
+        return size > LARGE_BYTES and len(self._buffer) + len(data) >= 4 + size
 
     def receive(self, data: bytes) -> list[Frame]:
         """
         Frames completed by *data*, in order.
 
         Raises:
-            ProtocolError: The channel is then `State.BROKEN` for good.
+            ProtocolError: The channel is `State.BROKEN` for good. Frames that were whole
+                before the broken one are returned first; the next call then raises.
         """
-        if self.state is State.BROKEN:
-            raise ProtocolError("channel is broken")
-        buffer = self._buffer if self._buffer is not None else bytearray()
-        self._buffer = buffer
+        if self._problem is not None:
+            raise self._problem
+        buffer = self._buffer
         buffer += data
         frames: list[Frame] = []
+        at = 0
         try:
-            while len(buffer) >= 4:
-                size = int.from_bytes(buffer[:4], "big")
+            while len(buffer) - at >= 4:
+                size = int.from_bytes(buffer[at : at + 4], "big")
                 if size > self.max_frame_bytes:
                     raise ProtocolError(f"frame announces {size} bytes")
-                if len(buffer) < 4 + size:
+                if len(buffer) - at < 4 + size:
                     break
-                frame = decode(bytes(buffer[4 : 4 + size]))
-                del buffer[: 4 + size]
+                frame = decode(bytes(buffer[at + 4 : at + 4 + size]))
+                at += 4 + size
                 self._step(frame)
                 frames.append(frame)
-        except ProtocolError:
+        except ProtocolError as problem:
             self.state = State.BROKEN
-            raise
+            self._problem = problem
+            if not frames:
+                raise
+        del buffer[:at]
         return frames
 
     def send(self, frame: Frame) -> bytes:
@@ -233,10 +246,9 @@ class Channel:
         allowed = RECEIVABLE[self.state]
         if kind not in allowed:
             raise ProtocolError(f"frame {kind[:40]!r} while {self.state.value}")
-        for name, expected in REQUIRED[kind].items():
-            value = frame.get(name)
-            if not isinstance(value, expected) or isinstance(value, bool):
-                raise ProtocolError(f"frame {kind!r} has no proper {name!r}")
+        wrong = wrong_field(frame, *FIELDS[kind])
+        if wrong is not None:
+            raise ProtocolError(f"frame {kind!r} has no proper {wrong!r}")
         if kind == "ready" and frame["protocol"] != PROTOCOL:
             raise ProtocolError(
                 f"the sandbox speaks protocol {frame['protocol']}, this host {PROTOCOL}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -16,6 +16,8 @@ T = TypeVar("T")
 LOG = logging.getLogger(__name__)
 DRAIN_S = 10.0
 """Longest wait for calls in flight once a run is over; the outbound driver records them."""
+MAX_LINES = 10_000
+"""Kept of what one run printed; nobody reads more, and each costs far more than its text."""
 
 
 class Calls:
@@ -40,11 +42,12 @@ class Calls:
         async with self._slots:
             return await self._track(self._one(call))
 
-    async def start(self, call: ToolCall, deliver: Callable[[Reply], None]) -> None:
+    async def start(self, call: ToolCall, deliver: Callable[[Reply], Awaitable[None]]) -> None:
         """
         Wait for a slot, then answer *call* beside the caller and *deliver* the reply.
 
-        The wait is the back-pressure on a sandbox that calls faster than it is answered.
+        The slot is free again once the reply has been delivered. The wait is the
+        back-pressure on a sandbox that calls faster than it is answered.
         """
         await self._slots.acquire()
         self._track(self._deliver(call, deliver))
@@ -63,9 +66,9 @@ class Calls:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _deliver(self, call: ToolCall, deliver: Callable[[Reply], None]) -> None:
+    async def _deliver(self, call: ToolCall, deliver: Callable[[Reply], Awaitable[None]]) -> None:
         try:
-            deliver(await self._one(call))
+            await deliver(await self._one(call))
         finally:
             self._slots.release()
 
@@ -86,28 +89,43 @@ class Calls:
 
 
 class Logs:
-    """What a script printed, up to *max_bytes* of UTF-8 over both streams."""
+    """
+    What a script printed, up to *max_bytes* of UTF-8 over both streams.
+
+    A line costs its newline too, and there are at most `MAX_LINES`. What comes after
+    the first that did not fit is counted and dropped, whatever its size.
+    """
 
     def __init__(self, max_bytes: int) -> None:
         self._room = max_bytes
         self._lost_bytes = 0
+        self._is_full = False
         self._lines: list[LogLine] = []
         self._partial: dict[Stream, str] = {"stdout": "", "stderr": ""}
 
     def line(self, stream: Stream, text: str) -> None:
         """One printed text, without its newline."""
+        if self._is_full:
+            self._lost_bytes += len(text) + 1
+            return
         data = text.encode("utf-8", "replace")
-        if self._lost_bytes or len(data) > self._room:
-            kept = b"" if self._lost_bytes else data[: self._room]
-            self._lost_bytes += len(data) - len(kept)
-            if not kept:
-                return
-            data = kept
-        self._room -= len(data)
-        self._lines.append(LogLine(stream=stream, text=data.decode("utf-8", "ignore")))
+        if len(data) <= self._room and len(self._lines) < MAX_LINES:
+            self._room -= len(data) + 1
+            self._lines.append(LogLine(stream=stream, text=data.decode()))
+            return
+        self._is_full = True
+        kept = data[: max(0, self._room)].decode("utf-8", "ignore")
+        if kept and len(self._lines) < MAX_LINES:
+            self._lines.append(LogLine(stream=stream, text=kept))
+            self._lost_bytes += len(data) - len(kept.encode())
+        else:
+            self._lost_bytes += len(data) + 1
 
     def write(self, stream: Stream, text: str) -> None:
         """Text as printed; a line is kept once its newline has come."""
+        if self._is_full:
+            self._lost_bytes += len(text)
+            return
         *lines, rest = (self._partial[stream] + text).split("\n")
         for line in lines:
             self.line(stream, line)
@@ -126,4 +144,4 @@ class Logs:
 
     @property
     def truncated(self) -> tuple[str, ...]:
-        return (f"logs: {self._lost_bytes} bytes dropped",) if self._lost_bytes else ()
+        return (f"logs: {self._lost_bytes} bytes dropped",) if self._is_full else ()

@@ -12,6 +12,7 @@ from asyncio.subprocess import PIPE, Process
 from collections import deque
 from collections.abc import Coroutine
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from codemode.core.frames import PROTOCOL, Channel, Frame, State
 from codemode.core.run import Job, Limits, Outcome, Reply, ScriptError, ToolCall, Usage
 from codemode.errors import EngineUnavailable, ProtocolError
 from codemode.sandbox._calls import Calls, Logs
-from codemode.sandbox._ends import out_of_cpu, out_of_memory, result_outcome, too_long
+from codemode.sandbox._done import broken, read_done
+from codemode.sandbox._ends import out_of_cpu, out_of_memory, too_long
 from codemode.sandbox._folder import Folder
 
 START_S = 20.0
@@ -48,7 +50,6 @@ MAX_CALL_BYTES = 40 * 1024 * 1024
 """Of one frame beside a result: the harness sends up to 8 Mi characters in a call."""
 
 OUT_OF_MEMORY = b"out of memory"
-STREAMS = ("stdout", "stderr")
 
 
 def job_frame(job: Job) -> Frame:
@@ -101,6 +102,7 @@ class DenoProcess:
         self._frames: deque[Frame] = deque()
         self._stderr = bytearray()
         self._errors: asyncio.Task[None] | None = None
+        self._writing = asyncio.Lock()
         self._over_memory = False
         self.silent = True
         self._idle_cpu_s = 0.0
@@ -170,16 +172,13 @@ class DenoProcess:
         try:
             self._write(job_frame(job))
             done = await self._follow(calls, logs)
+            return await asyncio.to_thread(read_done, done, job.limits)
         except ProtocolError as error:
-            message = f"The sandbox broke the protocol: {error.message}"
-            return Outcome(
-                status="engine_lost", error=ScriptError(code="protocol_error", message=message)
-            )
+            return broken(error)
         except (EOFError, ConnectionError):
             return await self._lost(job.limits)
         finally:
             watch.cancel()
-        return read_done(done, job.limits)
 
     async def kill(self) -> None:
         """End it and everything it started, and reap it. Idempotent."""
@@ -205,21 +204,30 @@ class DenoProcess:
             kind = frame["type"]
             if kind == "done":
                 return frame
-            if kind == "log" and frame["stream"] in STREAMS:
+            if kind == "log":
                 logs.line(frame["stream"], frame["text"])
             elif kind == "call":
                 call = ToolCall(id=frame["id"], tool=frame["tool"], args=frame["args"])
-                await calls.start(call, lambda reply, id=call.id: self._reply(id, reply))  # type: ignore[misc]
+                await calls.start(call, partial(self._reply, call.id))
 
-    def _reply(self, call_id: int, reply: Reply) -> None:
-        if not self.alive or self._channel.state is not State.RUNNING:
-            return
-        try:
-            frame = self._channel.send(reply_frame(call_id, reply))
-        except ProtocolError as error:
-            too_large = {"code": "response_too_large", "message": error.message, "hint": ""}
-            frame = self._channel.send({"type": "reply", "id": call_id, "error": too_large})
-        self._write_bytes(frame)
+    async def _reply(self, call_id: int, reply: Reply) -> None:
+        """
+        Returns once the process has read most of it: whatever does not read has no more
+        replies waiting here than calls in flight. The run's deadline ends the wait.
+        """
+        async with self._writing:
+            if not self.alive or self._channel.state is not State.RUNNING:
+                return
+            try:
+                frame = self._channel.send(reply_frame(call_id, reply))
+            except ProtocolError as error:
+                too_large = {"code": "response_too_large", "message": error.message, "hint": ""}
+                frame = self._channel.send({"type": "reply", "id": call_id, "error": too_large})
+            self._write_bytes(frame)
+            assert self._process is not None
+            assert self._process.stdin is not None
+            with contextlib.suppress(ConnectionError):
+                await self._process.stdin.drain()
 
     def _write(self, frame: Frame) -> None:
         self._write_bytes(self._channel.send(frame))
@@ -234,11 +242,16 @@ class DenoProcess:
         assert self._process is not None
         assert self._process.stdout is not None
         while not self._frames:
+            if self._channel.state is State.BROKEN:
+                self._channel.receive(b"")  # raises; what came before it has been handled
             data = await self._process.stdout.read(65536)
             if not data:
                 raise EOFError
             self.silent = False
-            self._frames.extend(self._channel.receive(data))
+            if self._channel.is_large(data):
+                self._frames.extend(await asyncio.to_thread(self._channel.receive, data))
+            else:
+                self._frames.extend(self._channel.receive(data))
         return self._frames.popleft()
 
     async def _read_stderr(self) -> None:
@@ -404,45 +417,6 @@ class DenoPool:
         task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def read_done(frame: Frame, limits: Limits) -> Outcome:
-    """A ``done`` frame as an `Outcome`; it is untrusted, so every field is checked."""
-    usage = _usage(frame.get("usage"))
-    cut = frame.get("truncated")
-    truncated = tuple(str(item)[:500] for item in cut[:10]) if isinstance(cut, list) else ()
-    if frame["status"] == "succeeded":
-        if "value" not in frame:
-            return Outcome(status="succeeded", usage=usage, truncated=truncated)
-        return replace(result_outcome(frame["value"], limits), usage=usage, truncated=truncated)
-    error = frame.get("error")
-    told = error if isinstance(error, dict) else {}
-    return Outcome(
-        status="cancelled" if told.get("code") == "cancelled" else "failed",
-        error=ScriptError(
-            code=str(told.get("code", "exception"))[:100],
-            message=str(told.get("message", "The script failed."))[:20_000],
-            line=_whole(told.get("line")),
-            column=_whole(told.get("column")),
-            hint=str(told.get("hint") or "")[:2000],
-        ),
-        usage=usage,
-        truncated=truncated,
-    )
-
-
-def _usage(told: Any) -> Usage:
-    fields = told if isinstance(told, dict) else {}
-
-    def number(name: str) -> float:
-        value = fields.get(name)
-        return float(value) if isinstance(value, int | float) and 0 <= value < 1e12 else 0.0
-
-    return Usage(cpu_ms=number("cpu_ms"), peak_memory_mib=number("peak_memory_mib"))
-
-
-def _whole(value: Any) -> int:
-    return value if isinstance(value, int) and 0 <= value < 1 << 31 else 0
 
 
 def _resident_mib(pid: int) -> float | None:

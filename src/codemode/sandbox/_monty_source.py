@@ -10,6 +10,7 @@ text, all on the line where they stand, and every edit is remembered:
 * ``e.code`` (``message``, ``status``, ``retryable``, ``hint``) becomes ``_f(e).code``,
   which finds the fields of a tool's error and leaves any other object alone.
 * ``raise x from e`` becomes ``raise _c((x),e) from e``, which remembers the cause.
+* an annotation that names a type of ``tools``, which is not there at run time, becomes ``0``.
 * ``getattr(e, "code")`` becomes ``getattr(_f((e)), "code")``, ``type(e).__name__`` becomes
   ``_y(type(e)).__name__``, and ``gather(..., return_exceptions=True)``, which Monty's own
   cannot, ``_g(gather)(...)``.
@@ -112,6 +113,8 @@ class _Editor:
         self._inserts: dict[int, list[_Insert]] = {}
 
     def edit(self, tree: ast.Module) -> Prepared:
+        for annotation in _annotations_of_tools(tree):
+            self._replace(annotation, "0")
         for node in ast.walk(tree):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 self._import(node)
@@ -219,7 +222,7 @@ class _Editor:
         column = self._place(node.lineno, node.col_offset) + 1
         return ScriptError(code=code, message=message, line=node.lineno, column=column, hint=hint)
 
-    def _replace(self, node: ast.stmt, text: str) -> None:
+    def _replace(self, node: ast.stmt | ast.expr, text: str) -> None:
         """Put *text* where *node* stands; the rest of its room becomes blanks."""
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
@@ -255,6 +258,36 @@ class _Editor:
                 continue  # the same letters stand in the text itself; better untouched
             for at in places:
                 self._insert((line, at), (line, at + len(snippet)), before, ")")
+
+
+def _annotations_of_tools(tree: ast.Module) -> list[ast.expr]:
+    """Annotations with ``toolset.Type`` in them; they are taken out of *tree*."""
+    roots = {
+        alias.asname or alias.name.partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+        if (getattr(node, "module", None) or alias.name).partition(".")[0] == "tools"
+    }
+    found: list[ast.expr] = []
+    for node in ast.walk(tree):
+        for name in ("annotation", "returns"):
+            annotation = getattr(node, name, None)
+            if isinstance(annotation, ast.expr) and _names_a_type(annotation, roots):
+                found.append(annotation)
+                nothing = ast.copy_location(ast.Constant(0), annotation)
+                setattr(node, name, nothing)
+    return found
+
+
+def _names_a_type(annotation: ast.expr, roots: set[str]) -> bool:
+    for node in ast.walk(annotation):
+        root: ast.AST = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if root is not node and isinstance(root, ast.Name) and root.id in roots:
+            return True
+    return False
 
 
 def _snippet(node: ast.AST) -> tuple[str, str, str] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import base64
+import contextlib
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, replace
@@ -14,22 +14,20 @@ from codemode.core.frames import Frame
 from codemode.core.run import (
     Answer,
     CallError,
-    FileData,
     Job,
     Outcome,
     Reply,
     ScriptError,
     Status,
-    Stream,
     ToolCall,
-    Usage,
 )
 from codemode.errors import BadArguments, OutcomeUnknown, ProtocolError
 from codemode.sandbox._calls import Calls, Logs
+from codemode.sandbox._done import broken, read_done
 from codemode.sandbox._ends import out_of_memory, too_long
 from codemode.sandbox._sandbox import Sandbox, SandboxWorkspace
 
-STATUS: dict[str, Status] = {"timeout": "timed_out", "cancelled": "cancelled"}
+ENDS: dict[str, Status] = {"timeout": "timed_out", "cancelled": "cancelled"}
 
 
 class ContainerRun:
@@ -87,59 +85,32 @@ class ContainerRun:
                 return await self._lost()
             match frame["type"]:
                 case "log":
-                    stream: Stream = "stderr" if frame["stream"] == "stderr" else "stdout"
-                    self._logs.line(stream, frame["text"])
+                    self._logs.line(frame["stream"], frame["text"])
                 case "call":
                     call = ToolCall(id=frame["id"], tool=frame["tool"], args=frame["args"])
                     # Waiting for a slot here is the back-pressure on what calls too fast.
                     await self._calls.start(call, partial(self._deliver, call.id))
                 case "done":
-                    return self._done(frame)
+                    return await self._done(frame)
 
-    def _deliver(self, number: int, reply: Reply) -> None:
+    async def _deliver(self, number: int, reply: Reply) -> None:
+        """Returns once the daemon has it, so that what is not read does not pile up here."""
+        with contextlib.suppress(ConnectionError):
+            try:
+                await self._sandbox.send(encode_reply(number, reply))
+            except ProtocolError:  # larger than any frame may be
+                error = CallError(code="response_too_large", message="The answer is too large.")
+                await self._sandbox.send(encode_reply(number, Reply(error=error)))
+
+    async def _done(self, frame: Frame) -> Outcome:
         try:
-            self._sandbox.post(encode_reply(number, reply))
-        except ProtocolError:  # larger than any frame may be
-            error = CallError(code="response_too_large", message="The answer is too large.")
-            self._sandbox.post(encode_reply(number, Reply(error=error)))
-
-    def _done(self, frame: Frame) -> Outcome:
-        usage = frame.get("usage")
-        usage = usage if isinstance(usage, dict) else {}
-        outcome = Outcome(
-            status="succeeded",
-            value=frame.get("value"),
-            has_value="value" in frame,
-            files=_files(frame),
-            usage=Usage(
-                cpu_ms=_number(usage.get("cpu_ms")),
-                peak_memory_mib=_number(usage.get("peak_memory_mib")),
-            ),
-            truncated=tuple(str(item) for item in frame.get("truncated") or ()),
-        )
-        if frame["status"] == "succeeded":
-            return outcome
-        error = frame.get("error")
-        error = error if isinstance(error, dict) else {}
-        code = str(error.get("code") or "exception")
-        return replace(
-            outcome,
-            status=STATUS.get(code, "failed"),
-            value=None,
-            has_value=False,
-            error=ScriptError(
-                code=code,
-                message=str(error.get("message") or ""),
-                line=int(_number(error.get("line"))),
-                column=int(_number(error.get("column"))),
-                hint=str(error.get("hint") or ""),
-            ),
-        )
+            return await asyncio.to_thread(read_done, frame, self._job.limits, ENDS)
+        except ProtocolError as error:
+            return broken(error)
 
     async def _lost(self) -> Outcome:
         if self._sandbox.problem is not None:
-            message = f"The sandbox broke the protocol: {self._sandbox.problem.message}"
-            return _failed("engine_lost", "protocol_error", message)
+            return broken(self._sandbox.problem)
         if await self._why_lost():
             return out_of_memory(self._job.limits)
         hint = "Calls in flight may have been applied; see the call list."
@@ -148,15 +119,6 @@ class ContainerRun:
 
 def _failed(status: Status, code: str, message: str, hint: str = "") -> Outcome:
     return Outcome(status=status, error=ScriptError(code=code, message=message, hint=hint))
-
-
-def _files(frame: Frame) -> tuple[FileData, ...]:
-    found = []
-    for item in frame.get("files") or ():
-        path, data = str(item["path"]), base64.b64decode(item["data"])
-        if is_workspace_path(path):
-            found.append(FileData(path=path, data=data))
-    return tuple(found)
 
 
 def encode_job(job: Job) -> Frame:
@@ -193,18 +155,3 @@ def encode_error(error: CallError) -> dict[str, Any]:
         "retryable": error.retryable,
         "hint": error.hint,
     }
-
-
-def is_workspace_path(path: str) -> bool:
-    """
-    Whether a path from a sandbox is a plain relative one.
-
-    >>> is_workspace_path("out/a.txt"), is_workspace_path("../a"), is_workspace_path("/etc/x")
-    (True, False, False)
-    """
-    parts = path.split("/")
-    return "\0" not in path and "\\" not in path and not {"", ".", ".."} & set(parts)
-
-
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0

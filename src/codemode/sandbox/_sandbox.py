@@ -79,7 +79,7 @@ class Sandbox:
                 f"The sandbox did not become ready.{' It said: ' + said[-500:] if said else ''}",
                 hint="Rebuild the image: codemode image build",
             )
-        self.versions = {str(k): str(v) for k, v in dict(frame.get("versions") or {}).items()}
+        self.versions = dict(frame.get("versions") or {})
 
     def post(self, frame: Frame) -> None:
         """
@@ -164,14 +164,21 @@ class Sandbox:
                         del self.diagnostic[:-MAX_DIAGNOSTIC_BYTES]
                         continue
                     for sealed in self._unsealer.receive(piece):
-                        for frame in self._channel.receive(sealed):
+                        for frame in await self._decoded(sealed):
                             await self._deliver(frame)
+                    if self._unsealer.is_broken:
+                        self._unsealer.receive(b"")  # raises; what came before it went out
         except ProtocolError as error:
             self.problem = error
         except OSError:
             pass
         finally:
             self._end()
+
+    async def _decoded(self, sealed: bytes) -> list[Frame]:
+        if self._channel.is_large(sealed):
+            return await asyncio.to_thread(self._channel.receive, sealed)
+        return self._channel.receive(sealed)
 
     async def _deliver(self, frame: Frame) -> None:
         if frame["type"] in ("done_file", "file", "command_result"):

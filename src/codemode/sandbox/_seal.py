@@ -33,6 +33,12 @@ class Unsealer:
     key: bytes
     _buffer: bytearray = field(default_factory=bytearray)
     _n_frames: int = 0
+    _problem: ProtocolError | None = None
+
+    @property
+    def is_broken(self) -> bool:
+        """The next `receive` raises."""
+        return self._problem is not None
 
     def receive(self, data: bytes) -> list[bytes]:
         """
@@ -40,23 +46,32 @@ class Unsealer:
 
         Raises:
             ProtocolError: If a frame was not written by the harness, or is out of place.
+                Those before it are returned first; the next call then raises.
         """
+        if self._problem is not None:
+            raise self._problem
         buffer = self._buffer
         buffer += data
         frames: list[bytes] = []
-        while len(buffer) >= HEAD_BYTES:
-            size = int.from_bytes(buffer[TAG_BYTES:HEAD_BYTES], "big")
+        at = 0
+        while len(buffer) - at >= HEAD_BYTES:
+            size = int.from_bytes(buffer[at + TAG_BYTES : at + HEAD_BYTES], "big")
             if size > MAX_FRAME_BYTES:
-                raise ProtocolError(f"frame announces {size} bytes")
-            end = HEAD_BYTES + size
+                self._problem = ProtocolError(f"frame announces {size} bytes")
+                break
+            end = at + HEAD_BYTES + size
             if len(buffer) < end:
                 break
-            tag, frame = bytes(buffer[:TAG_BYTES]), bytes(buffer[TAG_BYTES:end])
+            tag, frame = bytes(buffer[at : at + TAG_BYTES]), bytes(buffer[at + TAG_BYTES : end])
             if not hmac.compare_digest(tag, seal(self.key, self._n_frames, frame)):
-                raise ProtocolError("a frame was not written by the harness")
-            del buffer[:end]
+                self._problem = ProtocolError("a frame was not written by the harness")
+                break
+            at = end
             self._n_frames += 1
             frames.append(frame)
+        del buffer[:at]
+        if self._problem is not None and not frames:
+            raise self._problem
         return frames
 
 

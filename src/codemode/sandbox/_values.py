@@ -22,8 +22,9 @@ from pydantic_monty import MontyClassProxy, MontyClassTypeProxy, MontyStdTypePro
 from codemode.core.frames import MAX_DEPTH
 from codemode.core.tool import JsonValue
 
-MOST_BITS = 14_284
-"""Of an integer with 4300 digits, the most that Python turns into text and back."""
+MOST_DIGITS = 1000
+"""Of one integer; the same in every engine."""
+_TOO_LONG = 10**MOST_DIGITS
 
 
 class BadValue(Exception):
@@ -41,11 +42,14 @@ def to_json(value: Any, path: str, depth: int = 0) -> JsonValue:
     Raises:
         BadValue: With the path, which starts with *path*.
     """
-    if value is None or isinstance(value, bool | str):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, str):
+        return _text(value, path)
     if isinstance(value, int):
-        if value.bit_length() > MOST_BITS:
-            raise BadValue(path, "is an integer with more than 4300 digits", "Return text instead.")
+        if abs(value) >= _TOO_LONG:
+            problem = f"is an integer with more than {MOST_DIGITS} digits"
+            raise BadValue(path, problem, "Return text instead.")
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
@@ -81,8 +85,16 @@ def _object(items: Iterable[tuple[Any, Any]], path: str, depth: int) -> dict[str
             article = "an" if name[0] in "aeiou" else "a"
             raise BadValue(path, f"has a key that is {article} {name}, not text", "Use str(key).")
         below = f"{path}.{key}" if key.isidentifier() else f"{path}[{key!r}]"
-        found[key] = to_json(item, below, depth)
+        found[_text(key, below)] = to_json(item, below, depth)
     return found
+
+
+def _text(value: str, path: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise BadValue(path, "is text with half a surrogate pair") from None
+    return value
 
 
 def _sorted(values: Iterable[Any]) -> list[Any]:

@@ -95,6 +95,11 @@ CASES = [
             "[1, 2].forEach(async (n) => { await desk.slow({ s: 0.05, n }); await desk.echo({ n }); });\n"
             "return 1;"
         ),
+        python=py(
+            "async def one(n):\n    await desk.slow(s=0.05, n=n)\n    await desk.echo(n=n)\n"
+            "tasks = [asyncio.create_task(one(n)) for n in (1, 2)]\nreturn 1"
+        ),
+        python_needs=FULL,
         value=1,
         also=all_done,
     ),
@@ -102,7 +107,54 @@ CASES = [
         name="forgotten_in_flight_and_failed",
         ids=("T1", "R13"),
         typescript=ts("[1].forEach(async () => { await desk.fail({}); }); return 1;"),
+        python=py("task = asyncio.create_task(desk.fail())\nreturn 1"),
+        python_needs=FULL,
         **failed("not_found", "There is no such thing."),
+    ),
+    Case(
+        name="forgotten_beside_one_never_started",
+        ids=("T1",),
+        typescript=ts("desk.slow({ s: 0.05 }).then(() => 1); desk.echo({}); return 1;"),
+        python=py("task = asyncio.create_task(desk.slow(s=0.05))\ndesk.echo()\nreturn 1"),
+        python_needs=FULL,
+        **failed("not_awaited", "desk.echo", also=only("desk.slow")),
+    ),
+    Case(
+        name="gathered_and_forgotten",
+        ids=("T1", "T3"),
+        typescript=ts(
+            "Promise.all([desk.slow({ s: 0.05 }), desk.echo({ n: 1 }), desk.echo({ n: 2 })]); return 1;"
+        ),
+        python=py("asyncio.gather(desk.slow(s=0.05), desk.echo(n=1), desk.echo(n=2))\nreturn 1"),
+        python_needs=FULL,
+        value=1,
+        also=all_done,
+    ),
+    Case(
+        name="given_up_in_time_is_not_waited_for",
+        ids=("T3",),
+        python=py(
+            "try:\n    await asyncio.wait_for(desk.slow(s=30), 0.05)\n"
+            "except TimeoutError:\n    return (await desk.echo(n=1))['n']"
+        ),
+        python_needs=FULL,
+        value=1,
+    ),
+    Case(
+        name="types_of_tools_in_annotations",
+        ids=("P11",),
+        typescript=(
+            'import { desk } from "tools"; import type { desk as types, ToolError } from "tools";\n'
+            "function first(rows: desk.Row[], none?: types.Row | ToolError): desk.Row { return rows[0]; }\n"
+            "export default async () => { const rows: desk.Row[] = [await desk.echo({ n: 1 })]; return first(rows); };"
+        ),
+        python=py(
+            "import tools\n"
+            "def first(rows: list[desk.Row], none: tools.desk.Row | None = None) -> desk.Row:\n    return rows[0]\n"
+            "rows: list[desk.Row] = []\nrows.append(await desk.echo(n=1))\nlast: dict[\n    str, desk.Row\n] = {}\n"
+            "return first(rows)"
+        ),
+        value={"n": 1},
     ),
     Case(
         name="error_in_a_timer",
