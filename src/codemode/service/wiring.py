@@ -215,7 +215,10 @@ class Parts:
                     raise
                 note = f"Engine isolate: {error.message} {error.hint}".strip()
                 return Chosen(engine=await self._started("isolate", ""), notes=(note,))
-            note = "Engine container: Docker answers and the image is there."
+            note = (
+                "Engine container: Docker answers and the image is there "
+                "(--engine isolate takes the embedded one)."
+            )
             return Chosen(engine=engine, notes=(note,))
         if wanted == "isolate" and runtime is not None:
             raise EngineUnavailable(
