@@ -76,6 +76,7 @@ async def test_what_is_there_is_declared(check: Check) -> None:
     unknown = {
         match[1]
         for one in report.diagnostics
-        if (match := re.match(r"(?:Cannot find name ')?(\w+)", one.message)) and one.severity == "error"
+        if (match := re.match(r"(?:Cannot find name ')?(\w+)", one.message))
+        and one.severity == "error"
     }
     assert unknown == UNDECLARED, json.dumps([one.message for one in report.diagnostics])

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from codemode.check import Checker
 from codemode.core import gate
-from codemode.core.gate_python import NEEDS_CONTAINER
+from codemode.core.gate_python import NEEDS_CONTAINER, ONLY_TYPE
 from codemode.core.gate_typescript import NO_PATH
 from codemode.core.names import parameters
 from codemode.core.nearest import nearest
@@ -34,12 +34,18 @@ _NETWORK = "scripts have no network. Call a tool instead."
 _HOST = "scripts see nothing of the host. Use a tool, or the run's `input`."
 _ABSENT = {
     **dict.fromkeys(("fetch", "XMLHttpRequest", "WebSocket", "axios"), _NETWORK),
-    **dict.fromkeys(("process", "Deno", "Bun", "window", "document", "localStorage"), _HOST),
+    "process": "there is no process. To fail, `throw` an error; to end, `return` a value; "
+    "settings come in `input`.",
+    **dict.fromkeys(("Deno", "Bun", "window", "document", "localStorage"), _HOST),
+    "Temporal": "use Date, or Intl.DateTimeFormat.",
+    **dict.fromkeys(("setImmediate", "global"), "use setTimeout, or globalThis."),
     "Buffer": "use Uint8Array, TextEncoder, btoa and atob.",
     "require": 'import from "tools".',
     **dict.fromkeys(("module", "exports"), "end the script with the value it returns."),
 }
 
+_STUB = re.compile(r"^tools/(\w+)\.pyi$")
+_NAMESPACE = re.compile(r"export namespace (\w+)")
 _QUOTED = re.compile(r"['`\"]([^'`\"]+)['`\"]")
 _NAME = re.compile(r"[^\W\d]\w*")
 
@@ -48,6 +54,12 @@ _UNREADABLE = Diagnostic(
 )
 _UNKNOWN_NAME = {"TS2304", "TS2552", "TS2580", "TS2584", "TS2591", "unresolved-reference"}
 _UNKNOWN_IMPORT = {"TS2305", "TS2724", "TS2614", "missing-module-member"}
+_OF_TYPES = {
+    "call-non-callable",
+    "invalid-argument-type",
+    "isinstance-against-typed-dict",
+    "missing-typed-dict-key",
+}
 _CALLING = {
     "too-many-positional-arguments": ". Tools take keyword arguments only: name each one.",
     "TS2554": " Tools take one object: `tool({ name: value })`.",
@@ -129,6 +141,8 @@ def _is_said(one: Diagnostic, refused: list[Diagnostic]) -> bool:
             or _PROMISE.search(one.message + one.code)
         ):
             return True
+        if other.code == ONLY_TYPE and one.code in _OF_TYPES:
+            return True
         if other.code in ("no-module", NEEDS_CONTAINER) and one.code in _MISSING_MODULE:
             return True
     return False
@@ -143,14 +157,14 @@ def _explained(
     stubs: Mapping[str, str],
 ) -> Diagnostic:
     """Nearest names, and the tool concerned with its signature."""
-    if one.severity == "warning":
+    if one.severity == "warning" or one.code == ONLY_TYPE:
         return one
     offset = script.runnable_offset(one.line, one.column)
     for path, node in usage.unknown:
         if usage.source.start(node) <= offset <= usage.source.end(node) and one.code != "no-await":
             return _unknown_tool(script, one, path, names)
     if one.code in _UNKNOWN_NAME | _UNKNOWN_IMPORT:
-        return _unknown_name(script, one, offset, names)
+        return _unknown_name(script, one, offset, names, stubs)
     one = _dictionary(one, stubs)
     if _MODULE.search(one.message) and one.code in _NOT_A_TOOL:
         message = f"{one.message}. {_NOT_A_TOOL[one.code]}"
@@ -167,7 +181,7 @@ def _explained(
     tool = names.find(use.path) if use else None
     if use is None or tool is None:
         if use is not None and use.path in HOST_CALLS:
-            message = one.message + _CALLING.get(one.code, "")
+            message = one.message + _calling(one)
             return replace(one, message=message, tool=HOST_CALLS[use.path])
         return one
     suggestions = one.suggestions
@@ -179,11 +193,16 @@ def _explained(
         suggestions = tuple(nearest(quoted[1], arguments, cutoff=0.5)) if quoted else ()
     return replace(
         one,
-        message=one.message + _CALLING.get(one.code, ""),
+        message=one.message + _calling(one),
         tool=tool.id,
         signature=target.signature(tool),
         suggestions=suggestions,
     )
+
+
+def _calling(one: Diagnostic) -> str:
+    """How tools are called, unless the call has that form already."""
+    return "" if one.message.startswith("Argument of type '{") else _CALLING.get(one.code, "")
 
 
 def _unknown_tool(script: Script, one: Diagnostic, path: str, names: ToolNames) -> Diagnostic:
@@ -208,26 +227,68 @@ def _search(script: Script) -> str:
     return f"Find tools with `await {call}`."
 
 
-def _unknown_name(script: Script, one: Diagnostic, offset: int, names: ToolNames) -> Diagnostic:
-    """A name that nothing binds: a toolset spelled wrongly, or one that does not exist."""
-    word = _NAME.match(script.runnable, offset)
+def _unknown_name(
+    script: Script, one: Diagnostic, offset: int, names: ToolNames, stubs: Mapping[str, str]
+) -> Diagnostic:
+    """A name that nothing binds: a toolset spelled wrongly, a type, or nothing at all."""
+    word = _NAME.match(script.typed, offset)
     name = word[0] if word else ""
     known = [*names.toolsets, *HOST_FUNCTIONS]
-    if (inside := _TOOLSET.search(one.message)) and inside[1] in names.by_toolset:
+    inside = _TOOLSET.search(one.message)
+    if inside is not None and inside[1] in names.by_toolset and not name[:1].isupper():
         return _unknown_tool(script, one, f"{inside[1]}.{name}", names)
     near = nearest(name, known, cutoff=0.65) if name else []
     message = one.message if one.message.endswith((".", "?")) else one.message + "."
+    holders = _holders(script, name, stubs) if name[:1].isupper() else []
+    if holders and not (inside and inside[1] in holders):
+        return _type_of_toolset(script, one, name, holders)
+    if inside is not None and name[:1].isupper():
+        types = re.findall(
+            r"^(?:class |type )?([A-Z]\w*) ?[(:=\[]", stubs.get(_stub(inside[1]), ""), re.M
+        )
+        near = nearest(name, sorted(set(types)), cutoff=0.6)
+        message = f"{inside[1]} has no type {name}.{_nearest(near)}"
+        return replace(one, message=message, suggestions=tuple(near))
     if name in _ABSENT:
         message = f"{name} is not available: {_ABSENT[name]}"
     elif near:
         message += f" Nearest in tools: {', '.join(near)}."
-    elif word is not None and script.runnable.startswith(".", word.end()):
+    elif word is not None and script.typed.startswith(".", word.end()):
         message += f" There is no toolset of that name. {_search(script)}"
     elif one.code in _UNKNOWN_IMPORT:
         shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
         message += f" It has {shown}. {_search(script)}"
     suggestions = tuple(dict.fromkeys([*near, *one.suggestions]))[:3]
     return replace(one, message=message, suggestions=suggestions)
+
+
+def _stub(toolset: str) -> str:
+    return f"tools/{toolset}.pyi"
+
+
+def _holders(script: Script, name: str, stubs: Mapping[str, str]) -> list[str]:
+    """Toolsets that have a type of that name."""
+    if script.language == "python":
+        declares, holds = re.compile(rf"^(?:class |type )?{name} ?[(:=\[]", re.M), _STUB
+    else:
+        declares, holds = re.compile(rf"export (?:type|interface) {name}\b"), _NAMESPACE
+    found = []
+    for path, text in sorted(stubs.items()):
+        where = holds.search(path if script.language == "python" else text)
+        if where is not None and where[1] != "__init__" and declares.search(text):
+            found.append(where[1])
+    return found
+
+
+def _type_of_toolset(script: Script, one: Diagnostic, name: str, holders: list[str]) -> Diagnostic:
+    """``Issue``, where ``github.Issue`` is meant."""
+    near = [f"{toolset}.{name}" for toolset in holders[:3]]
+    message = f"{name} is a type of {', '.join(holders[:3])}: write {' or '.join(near)}"
+    if script.language == "python":
+        message += f", or `from tools.{holders[0]} import {name}`"
+    elif one.code in _UNKNOWN_IMPORT:
+        message += f', with `import {{ {holders[0]} }} from "tools"`'
+    return replace(one, message=f"{message}.", suggestions=tuple(near))
 
 
 def _dictionary(one: Diagnostic, stubs: Mapping[str, str]) -> Diagnostic:

@@ -119,7 +119,7 @@ class TypeScriptChecker:
             verdict = excuse(source, _said(text, item), loose, again)
             if isinstance(verdict, str):
                 item["severity"] = 2
-                item["message"] = f"{str(item['message']).rstrip('.')}. {verdict}"
+                item["message"] = verdict
             elif verdict is not None:
                 item["message"] = verdict.message
 
@@ -196,13 +196,14 @@ def _first_of_each(warnings: list[Diagnostic]) -> list[Diagnostic]:
 
 def submitted_range(script: Script, span: Mapping[str, Any]) -> tuple[int, int, int, int]:
     """Line, column, end line and end column, as submitted, of an LSP range in the runnable form."""
-    lines = script.runnable.split("\n")
+    text = script.typed or script.runnable
+    lines = text.split("\n")
     found: list[int] = []
     for place in (span["start"], span["end"]):
         row = int(place["line"])
-        text = lines[row] if row < len(lines) else ""
-        column = utf16_offset(text, int(place["character"]))
-        found += script.locate(at(script.runnable, row + 1, column + 1))
+        line = lines[row] if row < len(lines) else ""
+        column = utf16_offset(line, int(place["character"]))
+        found += script.locate(at(text, row + 1, column + 1))
     if (found[2], found[3]) < (found[0], found[1]):
         found[2:] = found[:2]
     return found[0], found[1], found[2], found[3]

@@ -14,6 +14,7 @@ from dataclasses import replace
 from codemode.core import awaits_python, awaits_typescript, gate_python, gate_typescript
 from codemode.core.run import Diagnostic
 from codemode.core.script import Script
+from codemode.core.script_python import imported_types
 from codemode.core.syntax import Source, blank, read
 from codemode.core.usage import Finding, ToolNames, Usage
 
@@ -32,7 +33,7 @@ def neutralised(script: Script) -> str:
     A checker takes orders from comments, in more spellings than anyone lists. What
     still looks like one (a text that two parsers read differently) is defaced too.
     """
-    source = read(script.runnable, script.language)
+    source = read(script.typed or script.runnable, script.language)
     pieces: list[str] = []
     done = 0
     for node in source.walk():
@@ -56,7 +57,8 @@ def refusals(script: Script, names: ToolNames, usage: Usage, engine: str) -> lis
     """
     source = usage.source
     if script.language == "python":
-        found = gate_python.refusals(source, names, in_monty=engine == "isolate")
+        types = imported_types(read(script.typed or script.runnable, "python"))
+        found = gate_python.refusals(source, names, types, in_monty=engine == "isolate")
         forgotten = awaits_python.find_forgotten(source, usage)
     else:
         found = gate_typescript.refusals(source, names)

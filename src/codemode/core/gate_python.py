@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import sys
+from typing import NamedTuple
 
 from tree_sitter import Node
 
 from codemode.core import monty
-from codemode.core.script_python import declared_names, reads
+from codemode.core.script_python import (
+    declared_names,
+    imported_names,
+    in_annotation,
+    is_type,
+    reads,
+)
 from codemode.core.syntax import Source
 from codemode.core.usage import Finding, ToolNames
 
@@ -26,6 +33,9 @@ CONTAINER_MODULES = frozenset(
 ) - frozenset(_NOT_IN_IMAGE)
 """Modules that scripts may import in the container: the standard library."""
 
+ONLY_TYPE = "only-type"
+"""Code of a type that is used as if it were there at run time."""
+
 _LACKING = monty.BUILTINS | monty.DENIED
 _STEERING = {
     "TYPE_CHECKING": "hides code from the check",
@@ -34,9 +44,24 @@ _STEERING = {
 }
 
 
-def refusals(source: Source, names: ToolNames, *, in_monty: bool) -> list[Finding]:
-    """Imports that do not resolve, names that steer the check, and what Monty lacks."""
-    found: list[Finding] = []
+class Lack(NamedTuple):
+    """What isolate cannot run, at *node*, and what can be used instead, if that is easy."""
+
+    node: Node
+    what: str
+    instead: str | None = None
+
+
+def refusals(
+    source: Source, names: ToolNames, types: frozenset[str], *, in_monty: bool
+) -> list[Finding]:
+    """
+    Imports that do not resolve, names that steer the check, and what Monty lacks.
+
+    Args:
+        types: Local names of imported types, which are not in *source* any more.
+    """
+    found: list[Finding | Lack] = []
     declared = declared_names(source)
     modules = _module_names(source) if in_monty else {}
     found += _mixed_tabs(source)
@@ -49,13 +74,18 @@ def refusals(source: Source, names: ToolNames, *, in_monty: bool) -> list[Findin
                 message = f"{name} cannot be used: it {_STEERING[name]}."
                 found.append(Finding(node, "no-steering", message))
             elif in_monty and name in _LACKING and name not in declared and reads(node):
-                found.append(_container(node, f"The builtin `{name}`"))
+                found.append(Lack(node, f"the builtin `{name}`", monty.INSTEAD.get(name)))
+            elif name in types and reads(node) and not in_annotation(node):
+                found.append(_only_type(node, name))
+        elif node.type == "attribute" and _is_type_of_tools(source, node, names):
+            found.append(_only_type(node, source.of(node)))
         if in_monty:
             found += _attribute(source, node, modules)
             what = _syntax(source, node)
             if what is not None:
-                found.append(_container(node, monty.SYNTAX[what]))
-    return found
+                found.append(Lack(node, monty.SYNTAX[what], monty.INSTEAD.get(what)))
+    lacks = [one for one in found if isinstance(one, Lack)]
+    return [one for one in found if isinstance(one, Finding)] + _needs_container(lacks)
 
 
 def _mixed_tabs(source: Source) -> list[Finding]:
@@ -85,12 +115,42 @@ def _mixed_tabs(source: Source) -> list[Finding]:
     return []
 
 
-def _container(node: Node, what: str) -> Finding:
+def _only_type(node: Node, name: str) -> Finding:
     message = (
-        f"{what[0].upper()}{what[1:]} needs the container engine: isolate cannot run it. "
-        "Use --engine container, or write it another way."
+        f"{name} is a type: it exists in annotations only, not at run time. "
+        "Records are plain dictionaries: write {...}, and dict or list where a type is asked for."
     )
-    return Finding(node, NEEDS_CONTAINER, message)
+    return Finding(node, ONLY_TYPE, message)
+
+
+def _is_type_of_tools(source: Source, node: Node, names: ToolNames) -> bool:
+    """``github.Issue`` outside of annotations."""
+    toolset = imported_names(source).get(source.of(node.child_by_field_name("object")), "")
+    return (
+        toolset in names.by_toolset
+        and is_type(source.of(node.child_by_field_name("attribute")))
+        and not in_annotation(node)
+    )
+
+
+def _needs_container(lacks: list[Lack]) -> list[Finding]:
+    """One message about all that isolate lacks, at the first of it."""
+    if not lacks:
+        return []
+    whats = dict.fromkeys((what, instead) for _, what, instead in lacks)
+    shown = [
+        what + (f" (instead: {instead})" if instead else "") for what, instead in list(whats)[:12]
+    ]
+    if len(whats) > 12:
+        shown.append(f"{len(whats) - 12} more")
+    *most, last = shown
+    text = f"{', '.join(most)} and {last}" if most else last
+    verb = "need" if most else "needs"
+    message = (
+        f"{text[0].upper()}{text[1:]} {verb} the container engine: isolate cannot run "
+        f"{'them' if most else 'it'}. Use --engine container, or write it another way."
+    )
+    return [Finding(lacks[0].node, NEEDS_CONTAINER, message)]
 
 
 def available(names: ToolNames, *, in_monty: bool) -> str:
@@ -103,46 +163,44 @@ def available(names: ToolNames, *, in_monty: bool) -> str:
     return f"Available are tools ({shown or 'empty'}, search, describe) and {library}."
 
 
-def _modules(source: Source, node: Node) -> list[tuple[str, list[str], bool]]:
-    """``(module, names taken from it, import *)`` of an import statement."""
-    if node.type == "import_statement":
-        found: list[tuple[str, list[str], bool]] = []
-        for child in node.children_by_field_name("name"):
-            name = child.child_by_field_name("name") if child.type == "aliased_import" else child
-            found.append((source.of(name), [], False))
-        return found
-    taken = [
-        source.of(child.child_by_field_name("name") if child.type == "aliased_import" else child)
+def _modules(node: Node) -> list[tuple[Node, list[Node], Node | None]]:
+    """``(module, names taken from it, the star of import *)`` of an import statement."""
+    names = [
+        (child.child_by_field_name("name") if child.type == "aliased_import" else None) or child
         for child in node.children_by_field_name("name")
     ]
-    star = any(child.type == "wildcard_import" for child in node.children)
-    return [(source.of(node.child_by_field_name("module_name")), taken, star)]
+    if node.type == "import_statement":
+        return [(name, [], None) for name in names]
+    star = next((child for child in node.children if child.type == "wildcard_import"), None)
+    return [(node.child_by_field_name("module_name") or node, names, star)]
 
 
-def _import(source: Source, node: Node, names: ToolNames, in_monty: bool) -> list[Finding]:
-    found: list[Finding] = []
-    for module, taken, star in _modules(source, node):
+def _import(source: Source, node: Node, names: ToolNames, in_monty: bool) -> list[Finding | Lack]:
+    found: list[Finding | Lack] = []
+    for place, taken, star in _modules(node):
+        module = source.of(place)
         root = module.partition(".")[0]
         if module.startswith("."):
             message = "A script has no package around it, so relative imports name nothing. "
-            found.append(Finding(node, "no-module", message + available(names, in_monty=in_monty)))
+            found.append(Finding(place, "no-module", message + available(names, in_monty=in_monty)))
         elif root == "tools":
-            if star:
+            if star is not None:
                 message = "Name what you need: `from tools import github`. import * is not read."
-                found.append(Finding(node, "no-module", message))
+                found.append(Finding(star, "no-module", message))
         elif root not in CONTAINER_MODULES:
             message = f"{module} is not available. {available(names, in_monty=in_monty)}"
-            found.append(Finding(node, "no-module", message))
+            found.append(Finding(place, "no-module", message))
         elif in_monty and (root not in monty.MODULES or "." in module):
-            found.append(_container(node, f"The module `{module}`"))
-        elif in_monty and star:
-            found.append(_container(node, "`import *`"))
+            instead = monty.INSTEAD.get(module)
+            found.append(Lack(place, f"the module `{module}`", instead))
+        elif in_monty and star is not None:
+            found.append(Lack(star, "`import *`"))
         elif in_monty:
             known = monty.MODULES[root]
-            lacking = [name for name in taken if known is not None and name not in known]
-            found += [
-                _container(node, f"`{root}.{name}`") for name in lacking if name not in _STEERING
-            ]
+            for name in taken:
+                whole = f"{root}.{source.of(name)}"
+                if known is not None and source.of(name) not in {*known, *_STEERING}:
+                    found.append(Lack(name, f"`{whole}`", monty.INSTEAD.get(whole)))
     return found
 
 
@@ -158,7 +216,7 @@ def _module_names(source: Source) -> dict[str, str]:
     return names
 
 
-def _attribute(source: Source, node: Node, modules: dict[str, str]) -> list[Finding]:
+def _attribute(source: Source, node: Node, modules: dict[str, str]) -> list[Lack]:
     """``asyncio.create_task`` under Monty, which has three names of asyncio."""
     if node.type != "attribute":
         return []
@@ -167,7 +225,8 @@ def _attribute(source: Source, node: Node, modules: dict[str, str]) -> list[Find
     known = monty.MODULES.get(module)
     if known is None or name in known or name in _STEERING:
         return []
-    return [_container(node, f"`{module}.{name}`")]
+    whole = f"{module}.{name}"
+    return [Lack(node, f"`{whole}`", monty.INSTEAD.get(whole))]
 
 
 def _syntax(source: Source, node: Node) -> str | None:

@@ -37,10 +37,12 @@ def refusals(source: Source, names: ToolNames) -> list[Finding]:
             case "import_statement":
                 module = _specifier(source, node)
                 if module != "tools":
-                    found.append(Finding(node, _code(module), _missing(module, names)))
+                    place = node.child_by_field_name("source") or node
+                    found.append(Finding(place, _code(module), _missing(module, names)))
             case "export_statement" if node.child_by_field_name("source") is not None:
+                place = node.child_by_field_name("source") or node
                 module = _specifier(source, node)
-                found.append(Finding(node, _code(module), _missing(module, names)))
+                found.append(Finding(place, _code(module), _missing(module, names)))
             case "call_expression":
                 found += _call(source, node, names, declared)
             case "module" | "internal_module" if _is_augmentation(source, node):
@@ -81,7 +83,26 @@ def _call(source: Source, node: Node, names: ToolNames, declared: frozenset[str]
         what = "require()"
     else:
         return []
+    arguments = node.child_by_field_name("arguments")
+    if arguments is not None and _specifier(source, arguments) == "tools":
+        message = f"{what} is not available. Write `{_static(source, node)}` at the top instead."
+        return [Finding(node, NO_PATH, message)]
     return [Finding(node, NO_PATH, f"{what} is not available. {available(names)}")]
+
+
+def _static(source: Source, call: Node) -> str:
+    """The import statement that does what a dynamic import of ``tools`` was meant to."""
+    node = call.parent
+    while node is not None and node.type in ("await_expression", "parenthesized_expression"):
+        node = node.parent
+    target = node.child_by_field_name("name") if node is not None else None
+    if node is not None and node.type == "variable_declarator" and target is not None:
+        if target.type == "identifier":
+            return f'import * as {source.of(target)} from "tools"'
+        if target.type == "object_pattern":
+            names = source.of(target).replace(": ", " as ").replace(":", " as ")
+            return f'import {" ".join(names.split())} from "tools"'
+    return 'import { github } from "tools"'
 
 
 def _is_augmentation(source: Source, node: Node) -> bool:

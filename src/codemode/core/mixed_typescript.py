@@ -128,7 +128,7 @@ def loosened(source: Source) -> Loose | None:
 
 def excuse(source: Source, one: Said, loose: Loose | None, again: list[Said]) -> str | Said | None:
     """
-    What becomes of an error: a hint if it is only a warning, None if it stays.
+    What becomes of an error: the message of a warning, or None if it stays an error.
 
     Args:
         again: What the compiler says of the loosened form, offsets in the strict one.
@@ -137,23 +137,28 @@ def excuse(source: Source, one: Said, loose: Loose | None, again: list[Said]) ->
         The same error in better words, where the loosened form shows the wrong value.
     """
     here = [other for other in again if other.offset == one.offset]
-    if one.number in _ASSIGNABILITY and _WIDENED.search(one.message):
+    found = _WIDENED.search(one.message)
+    if found is not None and one.number in _ASSIGNABILITY:
         for other in here:
             if other.number in _ASSIGNABILITY and not _WIDENED.search(other.message):
                 return other
-        return "Which value it is, is checked when the call is made."
+        least = one.message[one.message.rindex(found[0]) :].rstrip(".")
+        return f"{least}. Which value it is, is checked when the call is made."
     # What is said of the record itself, such as its missing properties, is no news.
     real = [other for other in here if f"'{_RECORD}'" not in other.message]
     if loose is None or any(other.number == one.number for other in real):
         return None
     if one.number in _DATES:
-        return "A date counts as its milliseconds here; `.getTime()` says so."
+        return "A date counts as its milliseconds in arithmetic. Write `.getTime()` to say so."
     if one.number in _GETS_A_TYPE_LATER:
-        return "It runs; give it a type to have its uses checked."
+        return f"{one.message.rstrip('.')}. It runs; with a type its uses would be checked."
     if one.number not in _UNTYPED:
         return None
     if _NOT_TYPED_YET.search(one.message) or _is_growth(source, one, loose):
-        return "It runs; give the value a type, such as Record<string, any>, to have it checked."
+        return (
+            f"{one.message.rstrip('.')}. "
+            "It runs; with a type, such as Record<string, any>, its uses would be checked."
+        )
     return None
 
 

@@ -65,6 +65,51 @@ SYNTAX: dict[str, str] = {
 }
 """Forms that Monty's parser refuses, by the name `codemode.core.gate_python` finds them."""
 
+INSTEAD: dict[str, str] = {
+    # what Monty lacks: what does the same there
+    "operator": 'a lambda, such as `key=lambda row: row["date"]`',
+    "statistics": "`sum(values) / len(values)` and `sorted(values)`",
+    "enum": "plain strings",
+    "string": "the letters themselves",
+    "textwrap": 'slices and `"\\n".join(lines)`',
+    "pathlib": "a tool that reads or writes files",
+    "os": "`input`, or a tool",
+    "sys": "`raise` to fail and `return` to end",
+    "urllib.parse": "an f-string",
+    "urllib.request": "a tool",
+    "urllib": "a tool",
+    "uuid": "`random` or `hashlib`",
+    "heapq": "`sorted(values)[:n]`",
+    "logging": "`print`",
+    "pprint": "`json.dumps(value, indent=2)`",
+    "fractions": "`decimal`",
+    "zoneinfo": "`datetime.timezone(timedelta(hours=...))`",
+    "calendar": "`datetime`",
+    "traceback": "`str(error)`",
+    "contextlib": "`try`/`except`",
+    "asyncio.create_task": "`await asyncio.gather(...)`",
+    "asyncio.TaskGroup": "`await asyncio.gather(...)`",
+    "asyncio.Semaphore": "`asyncio.gather` on slices of the list",
+    "asyncio.wait": "`await asyncio.gather(...)`",
+    "asyncio.as_completed": "`await asyncio.gather(...)`",
+    "dataclasses.asdict": "a dictionary",
+    "functools.wraps": "the inner function as it is",
+    "functools.cmp_to_key": "`key=` with a tuple",
+    "yield": "a list that is returned",
+    "delete_statement": "`.pop(key)`",
+    "async for": "a `while` loop that awaits each page",
+    "inheritance": "functions and dictionaries",
+    "staticmethod": "a function",
+    "classmethod": "a function",
+    "method decorator": "a function",
+    "nested class": "two classes",
+    "issubclass": "`isinstance`",
+    "bytearray": "`bytes` or a list",
+    "ascii": "`repr`",
+    "open": "a tool that reads or writes files",
+}
+"""Easy ways around, for the message that refuses."""
+
 BUILTINS = frozenset(
     "BaseExceptionGroup BlockingIOError BrokenPipeError ConnectionError ConnectionResetError "
     "EOFError ExceptionGroup IOError StopAsyncIteration UnicodeError UserWarning Warning aiter "

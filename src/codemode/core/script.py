@@ -36,6 +36,8 @@ class Script:
         runnable: What an engine runs: for TypeScript an ES module whose default
             export is an async function of no arguments that returns the result;
             for Python statements with top-level ``await`` and ``return`` allowed.
+        typed: What a checker reads: `runnable`, character for character as long, with
+            the imports of types that no engine can run.
         spans: ``(runnable offset, submitted offset, length)`` of every run of
             characters that was kept, ascending; the rest was inserted.
         toolsets: Identifiers imported from ``tools`` (as written or added for the
@@ -51,6 +53,7 @@ class Script:
     submitted: str
     runnable: str
     spans: tuple[tuple[int, int, int], ...]
+    typed: str = ""
     toolsets: tuple[str, ...] = ()
     notes: tuple[Diagnostic, ...] = ()
     problems: tuple[Diagnostic, ...] = ()
@@ -102,7 +105,8 @@ def normalise(text: str, language: Language | None, *, toolsets: Collection[str]
     script = Script(
         language=language,
         submitted=text,
-        runnable=mapped.text,
+        runnable=clean.edit([*form.edits, *form.erasures]).text,
+        typed=mapped.text,
         spans=mapped.spans,
         toolsets=form.toolsets,
     )

@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from codemode.core.form import Form
 from codemode.core.script_typescript import HOST_FUNCTIONS, kind
-from codemode.core.syntax import Edit, Source, blank
+from codemode.core.syntax import Edit, Source, blank, same
 
 _DECLARATIONS = {
     "function_definition",
@@ -41,6 +41,7 @@ def make_runnable(source: Source, toolsets: Collection[str]) -> Form:
             # It must come first in a file, and a script's body is not a file.
             text = source.of(node)
             form.edits.append(Edit(source.start(node), source.end(node), "pass" + blank(text)[4:]))
+    form.erasures += _type_imports(source)
     head = _add_imports(source, toolsets, form)
     if not source.root.has_error:
         _guards(source, statements, form)
@@ -78,6 +79,63 @@ def imported_names(source: Source) -> Mapping[str, str]:
                 if name == "tools" or name.startswith("tools."):
                     names[alias or "tools"] = name[6:] if alias and name != "tools" else "*"
     return names
+
+
+def is_type(name: str) -> bool:
+    """Whether a name in a toolset is a type's; tools are in lower case."""
+    return name[:1].isupper()
+
+
+@lru_cache(maxsize=8)
+def imported_types(source: Source) -> frozenset[str]:
+    """Local names of types that are imported from toolsets."""
+    return frozenset(
+        local
+        for local, path in imported_names(source).items()
+        if "." in path and is_type(path.rpartition(".")[2])
+    )
+
+
+def in_annotation(node: Node) -> bool:
+    """Whether *node* stands in an annotation, which no engine evaluates."""
+    above: Node | None = node
+    while above is not None:
+        if above.type == "type":
+            return True
+        above = above.parent
+    return False
+
+
+def _type_imports(source: Source) -> list[Edit]:
+    """
+    Blank the types in ``from tools.github import Issue, issues_list``, nothing moved.
+
+    Types exist for the checker alone; at run time a toolset has only its tools.
+    """
+    edits = []
+    for node in source.walk():
+        if node.type != "import_from_statement":
+            continue
+        module = source.of(node.child_by_field_name("module_name"))
+        names = node.children_by_field_name("name")
+        types = [child for child in names if is_type(_import_name(source, child)[0])]
+        if not module.startswith("tools.") or not types:
+            continue
+        start, text = source.start(node), source.of(node)
+        if len(types) == len(names):
+            edits.append(Edit(start, source.end(node), "pass" + blank(text)[4:]))
+            continue
+        kept = [child for child in names if child not in types]
+        last = names[0]
+        for child in node.children[node.children.index(names[0]) :]:
+            low, high = source.start(child) - start, source.end(child) - start
+            # A comma stays between two names that stay.
+            if child in types or (child.type == "," and (last in types or same(last, kept[-1]))):
+                text = text[:low] + blank(text[low:high]) + text[high:]
+            if child in names:
+                last = child
+        edits.append(Edit(start, source.end(node), text))
+    return edits
 
 
 def _import_name(source: Source, node: Node) -> tuple[str, str]:
@@ -297,7 +355,7 @@ def _nothing(source: Source, last: Node) -> str:
             f"Nothing is returned: the script ends with an assignment. "
             f"End with `{name}` or `return {name}`."
         )
-    return f"Nothing is returned: the script ends with a {kind(inner)}. End with `return value`."
+    return f"Nothing is returned: the script ends with {kind(inner)}. End with `return value`."
 
 
 def _return_expression(

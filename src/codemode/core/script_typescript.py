@@ -242,16 +242,17 @@ def _return_value(source: Source, body: list[Node], form: Form) -> None:
             (
                 source.start(last),
                 "nothing-returned",
-                "Nothing is returned: the script ends with a "
+                "Nothing is returned: the script ends with "
                 f"{kind(last)}. End with an expression or `return value;`.",
             )
         )
 
 
 def kind(node: Node) -> str:
-    """What people call a statement of this type."""
+    """What people call a statement of this type, with its article."""
     name = node.type.removesuffix("_statement").removeprefix("lexical_").replace("_", " ")
-    return {"for in": "loop", "for": "loop", "while": "loop", "do": "loop"}.get(name, name)
+    name = {"for in": "loop", "for": "loop", "while": "loop", "do": "loop"}.get(name, name)
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 def _wrap(source: Source, node: Node, before: str, after: str, form: Form) -> None:

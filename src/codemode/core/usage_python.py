@@ -5,7 +5,7 @@ from __future__ import annotations
 from tree_sitter import Node
 
 from codemode.core.literal import NotLiteral, python_value
-from codemode.core.script_python import imported_names, reads
+from codemode.core.script_python import imported_names, in_annotation, is_type, reads
 from codemode.core.syntax import Source, same
 from codemode.core.usage import (
     EVERYTHING,
@@ -119,6 +119,8 @@ def _follow(
     parent = node.parent
     if "." in value or value in HOST_CALLS:
         if names.id_of(value) is None:
+            if is_type(value.rpartition(".")[2]) and in_annotation(node):
+                return  # `issue: github.Issue`, which nothing evaluates
             usage.unknown.append((value, node))
             usage.open.append((start, f"{value} is no tool"))  # such as __class__
             return

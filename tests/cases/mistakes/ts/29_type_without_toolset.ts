@@ -1,0 +1,3 @@
+import { github } from "tools";
+const issues: Issue[] = await github.issuesList({ owner: "o", repo: "r" });
+return issues.length;

@@ -1,0 +1,3 @@
+import { github, type Issue } from "tools";
+const issues: Issue[] = await github.issuesList({ owner: "o", repo: "r" });
+return issues.length;

@@ -1,0 +1,2 @@
+const { github: gh, mailBox } = await import("tools");
+return await gh.issuesList({ owner: "o", repo: "r" });
