@@ -1,0 +1,4 @@
+// told: opened
+import { github } from "tools";
+let state = "opened";
+return await github.issuesList({ owner: "o", repo: "r", state });

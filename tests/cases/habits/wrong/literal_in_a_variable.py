@@ -1,0 +1,4 @@
+# told: opened
+from tools import github
+state = "opened"
+return await github.issues_list(owner="o", repo="r", state=state)

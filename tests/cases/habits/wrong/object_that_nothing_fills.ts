@@ -1,0 +1,4 @@
+// told: owner
+import { github } from "tools";
+const p = {};
+return await github.issuesList(p);
