@@ -138,6 +138,7 @@ def test_no_folder_is_an_error_of_the_operator(tmp_path: Path) -> None:
         ({"pages": {"arg": "n"}}, "pages.by", '"pages"', "required"),
         ({"pages": {"by": "leaf", "arg": "n"}}, "pages.by", '"by"', "must be 'page', 'offset'"),
         ({"pages": {"by": "page", "agr": "n", "arg": "n"}}, "pages.agr", '"agr"', "'arg'?"),
+        ({"pages": {"by": "page", "arg": ""}}, "pages.arg", '"arg"', "this is empty"),
         ({"pages": {"by": "page", "arg": "m"}}, "pages.arg", '"arg"', "no argument 'm'"),
         ({"pages": {"by": "page", "arg": "n", "size": "s"}}, "pages.size", '"size"', "'s'"),
         ({"pages": {"by": "page", "arg": "n", "first": True}}, "pages.first", '"first"', "whole"),

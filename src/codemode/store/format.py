@@ -76,7 +76,7 @@ class Pages(_Strict):
         Literal["page", "offset", "cursor", "last_id"],
         Field(description="What the argument counts or names."),
     ]
-    arg: Annotated[str, Field(description="The argument that says which page.")]
+    arg: Annotated[str, Field(min_length=1, description="The argument that says which page.")]
     first: Annotated[
         Any,
         Field(
@@ -160,7 +160,7 @@ _PLAIN = {
     "dict_type": "must be an object",
     "model_type": "must be an object",
     "literal_error": "must be {expected}",
-    "string_too_short": "this is empty; say it in plain words",
+    "string_too_short": "this is empty; something has to stand here",
     "string_too_long": "must be no longer than {max_length} characters",
     "greater_than_equal": "must be {ge} or more",
     "missing": "this field is required; directory/README.md says what goes there",
