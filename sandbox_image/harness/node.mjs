@@ -3,7 +3,7 @@
 import module from "node:module";
 import { Socket } from "node:net";
 import { Harness, toolsModule } from "./core.mjs";
-import { byteLength, encode, push, setBytes, Uint8Array, uncurry } from "./primordials.mjs";
+import { Array, byteLength, encode, lock, push, setBytes, Uint8Array, uncurry } from "./primordials.mjs";
 import { hideHarness } from "./stack.mjs";
 
 const TOOLS = "codemode:tools";
@@ -125,5 +125,6 @@ channel.on("end", () => host.exit(0));
 
 await rehearse();
 for (const name of REMOVED) delete globalThis[name];
+lock(Array.prototype, ["pop"]); // Node's own streams call it
 hideHarness((file) => file === SCRIPT);
 send(JSON.stringify({ warm: host.versions.node }));

@@ -116,7 +116,8 @@ function sealed(kind, names) {
 export const OwnMap = sealed(Map, ["get", "set", "has", "delete", "forEach", "size"]);
 export const OwnSet = sealed(Set, ["add", "has", "delete", "forEach", "size"]);
 
-function lock(target, names) {
+/** Keep what the runtime itself looks up late from being replaced: a script that tries is told. */
+export function lock(target, names) {
   for (const name of names) {
     const own = getOwnPropertyDescriptor(target, name);
     defineProperty(target, name, own.get ? { configurable: false } : { configurable: false, writable: false });

@@ -22,7 +22,7 @@ LOGS = (("stdout", 'out é { a: [1, "x"] } [2n] Map(1) { "k" => Set(1) { 1 } }')
 KINDS = {
     "text": "patch(TextEncoder.prototype); patch(TextDecoder.prototype); patch(String.prototype); patch(String);",
     "json": 'patch(JSON); JSON.stringify = () => \'{"type":"done","status":"succeeded","value":"forged"}\';',
-    "lists": "patch(Array); for (const name of ['push', 'pop', 'map', 'join', 'shift', 'slice', 'includes', 'filter', 'sort', 'forEach', 'flat', 'find', 'some']) Array.prototype[name] = evil;",
+    "lists": "patch(Array); for (const name of ['push', 'pop', 'map', 'join', 'shift', 'slice', 'includes', 'filter', 'sort', 'forEach', 'flat', 'find', 'some']) if (described(Array.prototype, name).configurable) Array.prototype[name] = evil;",
     "numbers": "patch(Number); patch(Number.prototype); patch(Math); patch(BigInt); patch(BigInt.prototype); patch(Symbol.prototype);",
     "dates": "patch(Date.prototype); patch(RegExp.prototype);",
     "objects": "patch(Object); patch(Reflect); patch(Function.prototype);",
