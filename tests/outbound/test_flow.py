@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
 
 import pytest
 
+from codemode.core.call import CommandRequest, Response
 from codemode.core.ledger import Entry, call_key
 from codemode.core.policy import DEFAULT, Policy, Rule
-from codemode.core.run import CallError, Preview, PreviewCall
-from codemode.core.tool import Directory
+from codemode.core.run import CallError, Command, Preview, PreviewCall
+from codemode.core.tool import Binding, Directory
 from codemode.errors import (
     AddressRefused,
     HostFault,
@@ -566,3 +570,57 @@ def test_basic_query_and_header_schemes(supplier: Supplier) -> None:
     assert dict(header.headers)["X-Api-Key"] == SECRET
     assert query.url.endswith("?token=s3cr3t%2FValue%2BFor%3DTests")
     assert "token" not in repr(query)
+
+
+@pytest.mark.case("attack:23")
+@pytest.mark.parametrize("scheme", ["bearer", "query"])
+@pytest.mark.parametrize(
+    "shown", [SECRET, quote(SECRET, safe=""), b64encode(SECRET.encode()).decode(), SECRET.upper()]
+)
+def test_a_redirect_whose_address_carries_the_secret_elsewhere_is_refused(
+    supplier: Supplier, scheme: str, shown: str
+) -> None:
+    for effect, code in (("read", "credential_out_of_scope"), ("write", "outcome_unknown")):
+        used = credential(scheme=scheme, key="Authorization" if scheme == "bearer" else "api_key")
+        tool = http_tool("do", effect=effect, method="GET")
+        for target, is_sent in (("https://other.example", False), ("https://shop.example", True)):
+            run = run_of(tool, policy=OPEN, credentials={"shop": used}, run_key=effect + target)
+            supplier.sent.clear()
+            supplier.responses = [moved(f"{target}/cdn?sig={shown}"), ITEM]
+            reply = supplier(run, "shop.do", id="a")
+            assert len(supplier.sent) == 1 + is_sent
+            event = supplier.events[-1]
+            if is_sent:
+                assert reply.error is None
+            else:
+                assert reply.error is not None
+                assert reply.error.code == event.error == code
+                assert "carries a secret out of scope" in event.rule
+            assert SECRET not in str(reply) + str(event)
+
+
+@pytest.mark.case("A11")
+@pytest.mark.parametrize("effect", ["read", "write", "destructive"])
+def test_a_command_is_run_again_in_the_sandbox_of_the_same_run_again(
+    supplier: Supplier, effect: str
+) -> None:
+    class Commands:
+        via = "cli"
+        needs_workspace = True
+
+        def prepare(self, tool: Any, args: Any, variables: Any) -> CommandRequest:
+            return CommandRequest(command=Command(argv=("make", "x"), binaries=("make",)))
+
+        def read(self, tool: Any, request: Any, response: Response) -> Any:
+            return response.body.decode()
+
+    made = http_tool("make", effect=effect)
+    tool = replace(made, binding=Binding(via="cli", spec=None))
+    for run_id in ("run-1", "run-2"):
+        run = run_of(tool, policy=OPEN, run_id=run_id, bindings={"cli": Commands()})
+        supplier.responses = [Response(status=0, body=run_id.encode())]
+        reply = supplier(run, "shop.make", id="a", has_workspace=True)
+        assert reply.value == run_id
+    assert len(supplier.sent) == 2
+    assert supplier.entries == {}
+    assert [event.state for event in supplier.events] == ["applied", "applied"]

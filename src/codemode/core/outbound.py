@@ -59,6 +59,7 @@ from codemode.errors import (
     CallRefused,
     CodemodeError,
     ConfigError,
+    CredentialOutOfScope,
     HostFault,
     NeedsContainer,
     NotAllowed,
@@ -99,6 +100,7 @@ class OutboundRun:
     validators: Validators = field(default_factory=Validators)
     slots: Slots = field(default_factory=Slots)
     scrubber: Scrubber = field(default_factory=Scrubber)
+    used: dict[str, tuple[Credential, Scrubber]] = field(default_factory=dict)
 
     def call(self, call: ToolCall, seq: int, *, has_workspace: bool) -> Flow:
         """
@@ -156,16 +158,17 @@ class OutboundRun:
             if approved is not True:
                 raise _not_allowed(tool, decision.rule)
             trace.rule = f"{decision.rule} (approved)"
-        earlier = yield from self._reserve(tool, call.args, trace)
-        if earlier is not None:
-            return replay(tool, earlier, trace)
-        assert trace.entry is not None
-        if tool.idempotency_header and isinstance(request, HttpRequest):
+        # A command changes its run's own sandbox, which the same run again does not have.
+        if not isinstance(request, CommandRequest):
+            earlier = yield from self._reserve(tool, call.args, trace)
+            if earlier is not None:
+                return replay(tool, earlier, trace)
+        if trace.entry and tool.idempotency_header and isinstance(request, HttpRequest):
             # 36 characters: the shortest limit that services have is that of a UUID.
             header = (tool.idempotency_header, trace.entry.key[:36])
             request = replace(request, headers=(*request.headers, header))
         response = yield from self._send(tool, request, trace)
-        if trace.entry.durable:
+        if trace.entry is not None and trace.entry.durable:
             yield NeedExecuted(key=trace.entry.key)
         value = read_answer(binding, tool, request, response, trace)
         if isinstance(value, FileValue):
@@ -238,6 +241,7 @@ class OutboundRun:
                     assert isinstance(secret, Secret)
                     outgoing, scrubber = inject(request, credential, secret)
                     self.scrubber |= scrubber
+                    self.used[credential.name] = credential, scrubber
                     trace.credential = credential.name
             response = yield from self._send_one(tool, outgoing, trace)
             if response.status == 401 and in_scope and not refreshed and credential is not None:
@@ -254,7 +258,10 @@ class OutboundRun:
                 return response
             try:
                 request = follow(request, target, response.status or 0, n_hops)
-            except UpstreamError as error:
+                self._keep_in_scope(request.url)
+            except (UpstreamError, CredentialOutOfScope) as error:
+                if isinstance(error, CredentialOutOfScope):
+                    trace.rule += "; its redirect carries a secret out of scope"
                 if tool.effect == "read":
                     trace.state = "failed"
                     raise
@@ -263,6 +270,18 @@ class OutboundRun:
                     f"{tool.id} may have been applied. {error.message}", status=response.status
                 ) from None
             n_hops += 1
+
+    def _keep_in_scope(self, url: str) -> None:
+        """
+        Raises:
+            CredentialOutOfScope: If *url* itself carries a secret that may not go there.
+        """
+        for name, (credential, scrubber) in self.used.items():
+            if not credential.covers(url) and scrubber.text(url) != url:
+                raise CredentialOutOfScope(
+                    f"A redirect was not followed: its address carries the secret of {name!r} "
+                    f"to {Destination.of(url)}, where that may not go."
+                )
 
     def _refreshed(self, credential: Credential) -> Generator[Need, Supply, Secret | None]:
         try:

@@ -1,114 +1,53 @@
 """
 Removes secrets from what goes back to a script, a log or an audit file.
 
-A secret is looked for raw and in the forms that services echo it in: base64
-(standard and URL-safe, at each of the three alignments it can have inside longer
-data), hexadecimal, percent-encoded, JSON-escaped, HTML-escaped, reversed, UTF-16,
-and inside gzip and zlib data, itself plain or in base64.
+A secret is looked for raw and in the forms that services echo it in:
+
+- reversed; in either case;
+- base64 (standard and URL-safe, at each of the three alignments it can have inside
+  longer data, once or twice over, with line breaks anywhere) and base32 (either case,
+  line breaks), so also as ``user:secret`` of basic authentication;
+- hexadecimal in either case, with colons, dashes, spaces, commas, ``0x`` or ``\\x``
+  between any of its bytes;
+- percent-encoded, JSON-escaped (``\\uXXXX`` for any characters) and HTML-escaped (named
+  and numeric), up to three layers of these, and so for its base64 too;
+- UTF-16; inside gzip and zlib data, itself plain or in base64.
+
+Not found: other encodings, a secret cut into pieces or mixed with other characters,
+base64 of its upper or lower case, packed data in hexadecimal or packed twice, and, in
+files alone, packed data beyond `MAX_UNPACKED_BYTES`.
 """
 
 from __future__ import annotations
 
-import html
-import json
 import re
 import zlib
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, quote_plus
+
+from codemode.core.disguise import MIN_CHARS, Forms
+
+__all__ = ["MARK", "MAX_TOKENS", "MAX_UNPACKED_BYTES", "MIN_CHARS", "Scrubber"]
 
 MARK = "[secret removed]"
-MIN_CHARS = 6
-"""Shorter secrets are only removed where they stand alone: they occur in ordinary words."""
-
 
 MAX_UNPACKED_BYTES = 4 * 1024 * 1024
-"""How far packed data is looked into."""
+"""How far packed data is looked into: all of one text, value or file together."""
+
+MAX_TOKENS = 64
+"""How many pieces of packed data are looked into, likewise. Those beyond are removed."""
 
 _PACKED = frozenset({b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"})
 _PACKED_MARKS = ("H4sI", "eJ", "eA", "eN", "eF")
 """How base64 of gzip and zlib data begins."""
 _PACKED_TEXT = re.compile(
-    rf"(?<![A-Za-z0-9+/_-])(?:{'|'.join(_PACKED_MARKS)})[A-Za-z0-9+/_-]{{16,}}={{0,2}}"
+    rf"(?<![A-Za-z0-9+/_-])(?:{'|'.join(_PACKED_MARKS)})[A-Za-z0-9+/_-]{{16,}}+"
+    r"(?:(?:\r?\n|\\r\\n|\\n)[A-Za-z0-9+/_-]++(?![ \t.,;:'!?()]))*+={0,2}"
 )
-_EITHER_CASE = re.compile(r"[0-9a-f]+([: ][0-9a-f]+)*|(%[0-9a-f]{2})+", re.IGNORECASE)
-_ESCAPE = re.compile(r"%[0-9A-F]{2}")
-
-
-def _base64_cores(data: bytes) -> Iterator[str]:
-    """
-    The characters of *data*'s base64 that do not depend on its neighbours.
-
-    Inside longer data the first and last character may mix with other bytes;
-    what is left is the same wherever the data stands.
-    """
-    for offset in range(3):
-        encoded = b64encode(b"\0" * offset + data).decode().rstrip("=")
-        start = (0, 2, 3)[offset]
-        end = (offset + len(data)) * 8 // 6
-        core = encoded[start:end]
-        if len(core) >= MIN_CHARS:
-            yield core
-            yield core.replace("+", "-").replace("/", "_")
-
-
-def _percent_all(data: bytes) -> str:
-    return "".join(f"%{byte:02X}" for byte in data)
-
-
-def renderings(secret: str) -> set[str]:
-    """Texts that carry *secret*, itself included. Case-insensitive ones are lower-case too."""
-    raw = secret.encode("utf-8", "surrogatepass")
-    forms = {secret, secret[::-1], quote(secret, safe=""), quote(secret), quote_plus(secret)}
-    forms |= {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
-    forms |= {
-        json.dumps(json.dumps(secret)[1:-1])[1:-1],
-        json.dumps(secret)[1:-1].replace("/", "\\/"),
-    }
-    forms |= {html.escape(secret), _percent_all(raw)}
-    forms |= {_ESCAPE.sub(lambda found: found[0].lower(), form) for form in tuple(forms)}
-    forms.add("".join(f"\\u{ord(char):04x}" if char in "<>&'+=" else char for char in secret))
-    for data in (raw, raw[::-1], secret.encode("utf-16-le", "surrogatepass")):
-        forms |= {data.hex(), data.hex().upper(), data.hex(":"), data.hex(" ")}
-        forms |= set(_base64_cores(data))
-    forms |= set(_base64_cores(secret.encode("utf-16-be", "surrogatepass")))
-    return {form for form in forms if form}
-
-
-@dataclass(frozen=True, slots=True)
-class _Forms:
-    """
-    What is looked for.
-
-    Args:
-        exact: As they stand.
-        folded: Lower-case; hexadecimal digits and percent escapes come in either
-            case, even mixed.
-        lone: Too short to be removed inside a word.
-        data: All but the short ones, as bytes.
-    """
-
-    exact: frozenset[str]
-    folded: frozenset[str]
-    lone: frozenset[str]
-    data: frozenset[bytes]
-
-    @classmethod
-    def of(cls, secrets: Iterable[str]) -> _Forms:
-        forms: set[str] = set()
-        for secret in secrets:
-            forms |= renderings(secret)
-        long = {form for form in forms if len(form) >= MIN_CHARS}
-        folded = frozenset(form.lower() for form in long if _EITHER_CASE.fullmatch(form))
-        exact = frozenset(form for form in long if form.lower() not in folded)
-        data = frozenset(
-            form.encode(encoding, "surrogatepass")
-            for form in exact | folded | {form.upper() for form in folded}
-            for encoding in ("utf-8", "utf-16-le", "utf-16-be")
-        )
-        return cls(exact, folded, frozenset(forms - long), data)
+_BETWEEN = re.compile(r"\s|\\[rn]")
+_SEPARATOR = "\x1f"
+"""Between the strings of a value when they are searched as one; part of no form."""
 
 
 class Scrubber:
@@ -119,18 +58,33 @@ class Scrubber:
         secrets: Raw and rendered values. Empty ones are ignored.
     """
 
-    __slots__ = ("_forms_made", "_secrets")
+    __slots__ = ("_data_made", "_forms_made", "_secrets")
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets = frozenset(secret for secret in secrets if secret)
-        self._forms_made: _Forms | None = None
+        self._forms_made: Forms | None = None
+        self._data_made: tuple[frozenset[bytes], frozenset[bytes]] | None = None
 
     @property
-    def _forms(self) -> _Forms:
+    def _forms(self) -> Forms:
         # Made on first use: most scrubbers are joined to one that has the secret already.
         if self._forms_made is None:
-            self._forms_made = _Forms.of(self._secrets)
+            self._forms_made = Forms.of(self._secrets)
         return self._forms_made
+
+    @property
+    def _data(self) -> tuple[frozenset[bytes], frozenset[bytes]]:
+        """The forms as bytes, in UTF-8 and in UTF-16."""
+        if self._data_made is None:
+            bare = self._forms.bare()
+            narrow = frozenset(form.encode("utf-8", "surrogatepass") for form in bare)
+            wide = frozenset(
+                form.encode(f"utf-16-{end}", "surrogatepass")
+                for form in bare
+                for end in ("le", "be")
+            )
+            self._data_made = narrow, wide
+        return self._data_made
 
     def __or__(self, other: Scrubber) -> Scrubber:
         if other._secrets <= self._secrets:
@@ -145,60 +99,173 @@ class Scrubber:
 
     def text(self, text: str) -> str:
         """*text* without secrets."""
-        forms = self._forms
-        # A search per form is far quicker than one alternation, and nearly always in vain.
-        found = [re.escape(form) for form in forms.exact if form in text]
-        if forms.folded:
-            lower = text.lower()
-            found += [f"(?i:{re.escape(form)})" for form in forms.folded if form in lower]
-        found += [rf"(?<!\w){re.escape(form)}(?!\w)" for form in forms.lone if form in text]
-        if len(text) > 20 and forms.data and any(mark in text for mark in _PACKED_MARKS):
-            found += [re.escape(token) for token in _PACKED_TEXT.findall(text) if self._in(token)]
-        if not found:
-            return text
-        # Longest first: a form that holds another must win.
-        found.sort(key=lambda part: (-len(part), part))
-        return re.sub("|".join(found), MARK, text)
+        plan = self._plan(text)
+        return text if plan is None else plan.text(text)
+
+    def value(self, value: Any) -> Any:
+        """
+        A JSON value without secrets: strings, and the keys of objects.
+
+        Its strings are searched as one; each is looked at by itself only if that
+        finds something, and then for that alone.
+        """
+        if not self._secrets:
+            return value
+        strings: list[str] = []
+        files: list[bytes] = []
+        _collect(value, strings, files, numbers=self._forms.is_numeric)
+        plan = self._plan(_SEPARATOR.join(strings))
+        if plan is None and all(self.data(data) is data for data in files):
+            return value
+        return self._without(value, plan or _Plan([], frozenset()))
 
     def data(self, data: bytes) -> bytes:
         """*data* without secrets, in UTF-8 and UTF-16 forms. Short secrets are left."""
-        if self._forms.data and data[:2] in _PACKED and self._in_packed(data):
-            return MARK.encode()
-        found = [re.escape(form) for form in self._forms.data if form in data]
-        if not found:
-            return data
-        found.sort(key=lambda part: (-len(part), part))
-        return re.sub(b"|".join(found), MARK.encode(), data)
-
-    def _in(self, token: str) -> bool:
-        """Whether base64 text carries packed data with a secret inside."""
-        plain = token.replace("-", "+").replace("_", "/").rstrip("=")
-        try:
-            return self._in_packed(b64decode(plain + "=" * (-len(plain) % 4)))
-        except ValueError:
-            return False
-
-    def _in_packed(self, data: bytes) -> bool:
-        try:
-            plain = zlib.decompressobj(47).decompress(data, MAX_UNPACKED_BYTES)
-        except zlib.error:
-            return False
-        return any(form in plain for form in self._forms.data)
-
-    def value(self, value: Any) -> Any:
-        """A JSON value without secrets: strings, and the keys of objects."""
         if not self._secrets:
-            return value
+            return data
+        budget = _Budget()
+        if data[:2] in _PACKED and self._in_packed(data, budget):
+            return MARK.encode()
+        narrow, wide = self._data
+        found = [re.escape(form) for form in narrow if not form.isascii() and form in data]
+        if b"\0" in data:
+            found += [re.escape(form) for form in wide if form in data]
+        if found:
+            found.sort(key=lambda part: (-len(part), part))
+            data = re.sub(b"|".join(found), MARK.encode(), data)
+        text = data.decode("latin-1")
+        plan = self._plan(text, lone=False)
+        return data if plan is None else plan.text(text).encode("latin-1")
+
+    def _plan(self, text: str, *, lone: bool = True) -> _Plan | None:
+        """What there is to remove from *text*, or None."""
+        if not self._secrets:
+            return None
+        patterns = self._forms.patterns(text)
+        if not lone:
+            patterns = [pattern for pattern in patterns if not pattern.startswith(r"(?<!\w)")]
+        tokens = frozenset(self._packed_tokens(text))
+        return _Plan(patterns, tokens) if patterns or tokens else None
+
+    def _packed_tokens(self, text: str) -> Iterator[str]:
+        """
+        Base64 of packed data with a secret inside; also what there was no budget to look into.
+        """
+        if len(text) <= 20 or not any(mark in text for mark in _PACKED_MARKS):
+            return
+        budget = _Budget()
+        seen: set[str] = set()
+        for found in _PACKED_TEXT.finditer(text):
+            token = found[0]
+            if token in seen:
+                continue
+            seen.add(token)
+            plain = _BETWEEN.sub("", token).replace("-", "+").replace("_", "/").rstrip("=")
+            try:
+                data = b64decode(plain[: len(plain) - (len(plain) % 4 == 1)] + "==")
+            except ValueError:
+                continue
+            if _is_packed(data) and (self._in_packed(data, budget) or budget.is_spent):
+                yield token
+
+    def _in_packed(self, data: bytes, budget: _Budget) -> bool:
+        plain = budget.unpack(data)
+        narrow, wide = self._data
+        if any(form in plain for form in narrow):
+            return True
+        return b"\0" in plain and any(form in plain for form in wide)
+
+    def _without(self, value: Any, plan: _Plan) -> Any:
         if isinstance(value, str):
-            return self.text(value)
+            return plan.text(value)
         if isinstance(value, bytes):
             return self.data(value)
         if isinstance(value, dict):
-            return {self.text(key): self.value(item) for key, item in value.items()}
+            return {plan.text(key): self._without(item, plan) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return [self.value(item) for item in value]
-        if isinstance(value, int | float) and not isinstance(value, bool):
+            return [self._without(item, plan) for item in value]
+        if self._forms.is_numeric and isinstance(value, int | float) and value is not True:
             # A numeric secret (a PIN, an account id) would otherwise pass as a number.
-            text = str(value)
-            return value if self.text(text) == text else MARK
+            text = _number(value)
+            return value if plan.text(text) == text else MARK
         return value
+
+
+class _Plan:
+    """
+    What was found in a text, to be removed from all its parts.
+
+    Args:
+        patterns: Regular expressions, in the order they are tried.
+        tokens: Base64 texts that are removed whole.
+    """
+
+    __slots__ = ("_found", "_tokens")
+
+    def __init__(self, patterns: list[str], tokens: frozenset[str]) -> None:
+        self._found = re.compile("|".join(patterns)) if patterns else None
+        self._tokens = tokens
+
+    def text(self, text: str) -> str:
+        if self._tokens:
+            text = _PACKED_TEXT.sub(
+                lambda found: MARK if found[0] in self._tokens else found[0], text
+            )
+        return text if self._found is None else self._found.sub(MARK, text)
+
+
+class _Budget:
+    """What is left for unpacking in one text, value or file."""
+
+    __slots__ = ("_bytes", "_tokens", "is_spent")
+
+    def __init__(self) -> None:
+        self._bytes, self._tokens = MAX_UNPACKED_BYTES, MAX_TOKENS
+        self.is_spent = False
+
+    def unpack(self, data: bytes) -> bytes:
+        """The plain data, as far as the budget goes; b"" if it is not packed."""
+        if self._tokens <= 0 or self._bytes <= 0:
+            self.is_spent = True
+            return b""
+        self._tokens -= 1
+        stream = zlib.decompressobj(47)
+        try:
+            plain = stream.decompress(data, self._bytes)
+        except zlib.error:
+            return b""
+        self._bytes -= len(plain)
+        # Cut off by the budget, not by its own end: the rest was not looked at.
+        self.is_spent = bool(stream.unconsumed_tail) and not stream.eof
+        return plain
+
+
+def _is_packed(data: bytes) -> bool:
+    """Whether *data* begins like gzip or zlib; random base64 rarely does."""
+    if data[:3] == b"\x1f\x8b\x08":
+        return True
+    return len(data) > 2 and data[0] == 0x78 and int.from_bytes(data[:2], "big") % 31 == 0
+
+
+def _collect(value: Any, strings: list[str], files: list[bytes], *, numbers: bool) -> None:
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            strings.append(item)
+        elif isinstance(item, dict):
+            strings.extend(item)
+            stack.extend(item.values())
+        elif isinstance(item, list | tuple):
+            stack.extend(item)
+        elif isinstance(item, bytes):
+            files.append(item)
+        elif numbers and isinstance(item, int | float):
+            strings.append(_number(item))
+
+
+def _number(value: float) -> str:
+    try:
+        return str(value)
+    except ValueError:  # more digits than Python writes; no secret is that long
+        return ""
