@@ -52,6 +52,8 @@ _WIDENED = re.compile(
     r"Expected `(?:None \| )?Literal\[[^\]`]*\](?: \| None)?`, found `(?:str|int|bool)`$"
 )
 """A text whose value is not known, where one of a few is wanted."""
+_MISTAKEN = re.compile(r"BaseException|[Ee]xpected `[^`]*\bdict\[")
+"""ty is just wrong: gather's exceptions are exceptions, and a TypedDict is a dict at run time."""
 _RENAMED = {"unused-awaitable": "no-await"}
 
 
@@ -180,8 +182,7 @@ def _excuse(item: dict[str, Any], text: str, said: set[tuple[object, int]] | Non
         hint = "It is not known here which value is which, so it is not checked."
     else:
         return
-    # gather's exceptions are exceptions, as the script says: ty is just wrong.
-    item["severity"] = 3 if "BaseException" in message else 2
+    item["severity"] = 3 if _MISTAKEN.search(message) else 2
     item["message"] = f"{message}. {hint}{gap}{rest}"
 
 

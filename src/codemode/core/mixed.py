@@ -4,19 +4,23 @@ Python that runs although a type checker refuses it.
 ``{"name": "a", "count": 2}`` is how models write a record. A type checker gives each of
 its values the union of all of them, so ``row["count"] > 1`` is refused although it runs.
 `loosened` wraps such literals, and dictionaries that are spread into a call, in a function
-that gives ``dict[str, Any]``; and it has ``asyncio.gather`` return exceptions as those that
-scripts look for. What a checker says of a script but not of its loosened form is about
-these alone.
+that gives ``dict[str, Any]``; it has ``asyncio.gather`` return exceptions as those that
+scripts look for; and ``dict`` in an annotation takes a tool's record, which it is. What a
+checker says of a script but not of its loosened form is about these alone.
 """
 
 from __future__ import annotations
 
 from tree_sitter import Node
 
+from codemode.core.script_python import in_annotation
 from codemode.core.syntax import Edit, Mapped, Source
 
 RECORD = "__codemode_record__"
 """Declared beside the stubs as ``(value: Any) -> dict[str, Any]``; no script may use it."""
+
+ANY = "__codemode_any__"
+"""Declared as ``Any``."""
 
 GATHER = "__codemode_gather__"
 """Declared as ``asyncio.gather`` that returns `Exception` where the real one is typed to
@@ -38,14 +42,15 @@ def _gathers() -> str:
 
 DECLARATIONS = f"""\
 from collections.abc import Awaitable
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
+{ANY}: TypeAlias = Any
 def {RECORD}(value: Any, /) -> dict[str, Any]: ...
 {_gathers()}@overload
 def {GATHER}[T](
     *calls: Awaitable[T], return_exceptions: bool
 ) -> Awaitable[list[T | Exception]]: ...
 """
-"""Of both functions, to be put beside the builtins."""
+"""Of all of these, to be put beside the builtins."""
 
 _KINDS = {
     "true": "bool",
@@ -60,6 +65,7 @@ _KINDS = {
 def loosened(source: Source) -> Mapped | None:
     """*source* with what is named above replaced, or None if it has none."""
     edits: list[Edit] = []
+    done = 0
     for node in source.walk():
         if node.type == "dictionary" and _is_mixed(node) and not _is_argument(node):
             wrapped = node
@@ -69,6 +75,11 @@ def loosened(source: Source) -> Mapped | None:
                 continue  # its keys and values are in sight
         elif node.type == "call" and (callee := _gather(source, node)) is not None:
             edits.append(Edit(source.start(callee), source.end(callee), GATHER))
+            continue
+        elif node.type == "identifier" and (named := _dict_type(source, node)) is not None:
+            if source.start(named) >= done:  # not inside one that is replaced already
+                done = source.end(named)
+                edits.append(Edit(source.start(named), done, ANY))
             continue
         else:
             continue
@@ -102,6 +113,14 @@ def _gather(source: Source, call: Node) -> Node | None:
         if source.of(child.child_by_field_name("name")) == "return_exceptions":
             return None if source.of(child.child_by_field_name("value")) == "False" else callee
     return None
+
+
+def _dict_type(source: Source, node: Node) -> Node | None:
+    """``dict`` or ``dict[str, Any]`` in an annotation."""
+    if source.of(node) not in ("dict", "Dict") or not in_annotation(node):
+        return None
+    parent = node.parent
+    return parent if parent is not None and parent.type in ("generic_type", "subscript") else node
 
 
 def _is_argument(node: Node) -> bool:
