@@ -66,6 +66,9 @@ LOG = logging.getLogger(__name__)
 GRACE_S = 2.0
 """Beyond a call's own deadline, for a sender that does not keep it."""
 
+MAX_HERE_BYTES = 64 * 1024
+"""Answers larger than this are read and scrubbed in a thread, off the event loop."""
+
 READ_DRAIN_S = 0.25
 """How long reads in flight are awaited once their run has ended."""
 
@@ -198,6 +201,7 @@ class Outbound:
                 return Reply(error=_say(fault))
 
     async def _supplied(self, flow: Flow, workspace: Workspace | None, started: float) -> Reply:
+        is_large = False
         try:
             need = next(flow)
             while True:
@@ -213,7 +217,11 @@ class Outbound:
                 except Exception as error:
                     need = flow.throw(_fault(type(need).__name__, error))
                 else:
-                    need = flow.send(supply)
+                    is_large = is_large or _is_large(supply)
+                    step = await (_aside if is_large else _here)(flow, supply)
+                    if isinstance(step, Reply):
+                        return step
+                    need = step
         except StopIteration as done:
             reply: Reply = done.value
             return reply
@@ -331,6 +339,10 @@ class Outbound:
         with suppress(asyncio.CancelledError):
             await asyncio.wait(tasks, timeout=GRACE_S)
 
+    async def finished(self, result: RunResult) -> RunResult:
+        """As `scrubbed`, off the event loop."""
+        return await asyncio.to_thread(self.scrubbed, result)
+
     def scrubbed(self, result: RunResult) -> RunResult:
         """*result* without any secret this run has used, wherever a script put it."""
         scrub = self._run.scrubber
@@ -352,6 +364,36 @@ class Outbound:
             ),
             notes=tuple(map(scrub.text, result.notes)),
         )
+
+
+def _is_large(supply: Supply) -> bool:
+    """Whether reading and scrubbing it would keep other runs waiting."""
+    return isinstance(supply, Response) and (
+        len(supply.body) > MAX_HERE_BYTES or supply.value is not None
+    )
+
+
+def _advance(flow: Flow, supply: Supply) -> Need | Reply:
+    # A StopIteration cannot leave a thread or a coroutine.
+    try:
+        return flow.send(supply)
+    except StopIteration as done:
+        reply: Reply = done.value
+        return reply
+
+
+async def _here(flow: Flow, supply: Supply) -> Need | Reply:
+    return _advance(flow, supply)
+
+
+async def _aside(flow: Flow, supply: Supply) -> Need | Reply:
+    """In a thread. The flow cannot be spoken to before it pauses, so a cancellation waits."""
+    work = asyncio.ensure_future(asyncio.to_thread(_advance, flow, supply))
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        # The answer has come; what is left is to record it.
+        return await work
 
 
 def _scrubbed_error(error: ScriptError, text: Callable[[str], str]) -> ScriptError:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import threading
 from typing import Any
 
 import pytest
 
 from codemode.core.policy import DEFAULT, Policy, Rule
 from codemode.core.run import FileData, Limits, LogLine, RunResult, ScriptError, ToolCall
+from codemode.core.scrub import Scrubber
 from codemode.errors import BadArguments
 from codemode.store.audit import NoAudit
 from codemode.store.ledger import MemoryLedger
@@ -293,3 +296,53 @@ async def test_the_runs_whole_answer_is_scrubbed() -> None:
     assert SECRET not in text
     assert SECRET[::-1] not in text
     assert SECRET.encode("utf-16-le") not in result.files[0].data
+
+
+@pytest.mark.case("attack:49")
+async def test_a_large_answer_is_read_and_scrubbed_off_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    threads: list[bool] = []
+    real = Scrubber.value
+
+    def value(self: Scrubber, value: Any) -> Any:
+        threads.append(threading.current_thread() is threading.main_thread())
+        return real(self, value)
+
+    monkeypatch.setattr(Scrubber, "value", value)
+    for effect in ("read", "write"):
+        for size, is_here in ((10, True), (100_000, False)):
+            text = "x" * size + SECRET
+            body = json_response(json.dumps({"id": text}))
+            run = run_of(http_tool("do", effect=effect), policy=OPEN)
+            outbound = outbound_of(run, FakeSender(lambda _, body=body: body))
+            threads.clear()
+            reply = await outbound.answer(call("shop.do"), None)
+            assert reply.value == {"id": "x" * size + "[secret removed]"}
+            assert threads == [is_here]
+            assert [record.state for record in outbound.records] == ["applied"]
+            threads.clear()
+            result = RunResult(run_id="x", status="succeeded", value=text)
+            assert SECRET not in (await outbound.finished(result)).value
+            assert threads == [False]
+
+
+async def test_a_run_that_ends_while_an_answer_is_scrubbed_still_records_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scrubbing, go = threading.Event(), threading.Event()
+
+    def value(self: Scrubber, value: Any) -> Any:
+        scrubbing.set()
+        assert go.wait(20)
+        return value
+
+    monkeypatch.setattr(Scrubber, "value", value)
+    body = json_response(json.dumps({"id": "x" * 100_000}))
+    outbound = outbound_of(run_of(http_tool()), FakeSender(lambda _: body))
+    answer = asyncio.ensure_future(outbound.answer(call(), None))
+    await asyncio.to_thread(scrubbing.wait, 20)
+    asyncio.get_running_loop().call_later(0.6, go.set)
+    await outbound.drain(0.3)
+    assert (await answer).error is None
+    assert [record.state for record in outbound.records] == ["applied"]

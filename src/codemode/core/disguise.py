@@ -29,7 +29,7 @@ _BREAKS = r"(?:\\++[rnt]?+|\s)*+"
 """Between characters of base64: line breaks, also escaped, and the backslash of ``\\/``."""
 _JOINTS = r"(?:0x|\\++[xrnt]?+|[\s:,._;-])*+"
 """Between bytes in hexadecimal."""
-_ENTITY_MARKS = re.compile(r"\\[ux][0-9a-fA-F]{2}|&#|%[0-9a-fA-F]{2}")
+_ENTITY_MARKS = re.compile(r"\\[ux][0-9a-fA-F]{2}|&#|&amp;|%[0-9a-fA-F]{2}")
 _UNITS = re.compile(r"(?:(?<!\\)\\++(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}))+")
 _UNIT = re.compile(r"[ux]([0-9a-fA-F]+)")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")

@@ -288,7 +288,7 @@ class Codemode:
             sent_bytes=sum(call.sent_bytes for call in result.calls),
             received_bytes=sum(call.received_bytes for call in result.calls),
         )
-        result = outbound.scrubbed(replace(result, usage=usage))
+        result = await outbound.finished(replace(result, usage=usage))
         self._parts.runs.write(run_id, result_json(result))
         return result
 
