@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -182,6 +183,55 @@ def test_a_bad_row_is_named_and_the_rest_generated(cli: Cli, tmp_path: Path) -> 
     assert "good" in next(out.rglob("mine.pyi")).read_text(encoding="utf-8")
     strict = cli("generate", "--directory", str(rows), "--out", str(out), "--strict")
     assert strict.returncode == 1
+
+
+ROW = {
+    "name": "get", "description": "Reads one.", "when_to_use": "Its number is known.",
+    "effect": "read", "args": {"type": "object", "properties": {}}, "binding": {"path": "/x"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"binding": {"path": "/items/{item}"}}, "shop.get, binding.path: has {item}"),
+        (
+            {"binding": {"path": "/x", "credential": "shopp"}},
+            "binding.credential: there is no credential 'shopp'. Did you mean 'shop'?",
+        ),
+        (
+            {"returns": {"type": "integer"}, "example": {"returns": "3"}},
+            "example.returns: this does not fit the row",
+        ),
+        ({"args": {"properties": {"n": {"type": "integer"}}}}, "undescribed: shop.get.n:"),
+        ({"when_to_use": "Not written yet: the server does not say."}, "unwritten: shop.get:"),
+        ({"inverse": "undo"}, "shop.get, inverse: shop.json has no row 'undo'"),
+        ({"pages": {"by": "leaf", "arg": "n"}}, "shop.get, pages.by: must be 'page', 'offset'"),
+        ({"name": "getItem"}, "shop.getItem, name: a row's name is snake_case; write 'get_item'"),
+        ({"name": None}, "shop, row 1, name: must be a text"),
+        ({"idempotent": "yes"}, "shop.get, idempotent: must be true or false"),
+    ],
+)  # fmt: skip
+def test_a_row_that_is_not_complete_fails_when_strict(
+    cli: Cli, tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    rows = tmp_path / "rows"
+    rows.mkdir()
+    document = {
+        "toolset": "shop", "description": "A shop.", "rows": [ROW | change],
+        "binding": {
+            "via": "http", "base_url": "https://shop.example", "method": "GET",
+            "credential": "shop",
+        },
+    }  # fmt: skip
+    (rows / "shop.json").write_text(json.dumps(document, indent=1), encoding="utf-8")
+    credential = {"scheme": "bearer", "env": "SHOP", "destinations": ["https://shop.example:443"]}
+    (rows / "credentials.json").write_text(json.dumps({"credentials": {"shop": credential}}))
+    words = ("generate", "--directory", str(rows), "--out", str(tmp_path / "stubs"))
+    assert cli(*words).returncode == 0
+    strict = cli(*words, "--strict")
+    assert strict.returncode == 1
+    assert said in " ".join(strict.stderr.split())
 
 
 def test_init_writes_a_file_that_is_read(cli: Cli, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_replay_answers_in_json_and_in_lines(recording: tuple[str, str]):
 
     code, out, err = invoke("replay", trace, "--tools", tools)
     assert code == 0
-    assert [line.split() for line in out.splitlines()] == [
+    assert [line.split() for line in out.splitlines()[1:]] == [
         ["typescript", "2", "1", "1", "0", "0"],
         ["python", "2", "1", "1", "0", "0"],
     ]

@@ -48,7 +48,7 @@ def generate(
         "generated"
     ),
     check: Annotated[bool, typer.Option("--check", help="Fail if OUT is stale.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Fail on quarantined rows.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail on incomplete rows.")] = False,
     report_file: Annotated[
         Path | None, typer.Option("--report", help="Write the report as JSON to FILE.")
     ] = None,
@@ -70,18 +70,24 @@ def generate(
     else:
         for row in done.quarantined:
             terminal.show(f"quarantined: {row}", style="red", error=True)
+        for argument in done.undescribed:
+            terminal.show(f"undescribed: {argument}: give the argument a description", error=True)
+        for tool in done.unwritten:
+            terminal.show(f"unwritten: {tool}: write when_to_use in its row", error=True)
         for path in done.changed:
             terminal.show(f"{'stale' if check else 'written'}: {path}", error=True)
         terminal.show(
             f"{done.n_tools} tools, {done.n_files} files, {len(done.changed)} changed, "
             f"{len(done.quarantined)} rows quarantined, {len(done.losses)} losses, "
-            f"{len(done.untyped)} rows without returns"
+            f"{len(done.untyped)} rows without returns, "
+            f"{len(done.undescribed)} arguments undescribed, "
+            f"{len(done.unwritten)} rows unwritten"
         )
     if check and done.changed:
         if not as_json:
             terminal.show("Stale: run codemode generate.", style="red", error=True)
         raise typer.Exit(1)
-    if strict and done.quarantined:
+    if strict and not done.is_complete:
         raise typer.Exit(1)
 
 

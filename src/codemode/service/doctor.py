@@ -15,7 +15,7 @@ from codemode.core.run import Job, Language, Reply, ToolCall, Workspace
 from codemode.errors import CodemodeError, ConfigError
 from codemode.sandbox import image
 from codemode.sandbox.container import ContainerEngine
-from codemode.service.wiring import read_credentials, read_directory
+from codemode.service.directory import read_credentials, read_directory
 from codemode.store.config import Config
 from codemode.store.secrets import SecretStore, set_in_keyring
 
@@ -117,10 +117,9 @@ async def _directory(config: Config) -> list[Finding]:
         directory = await asyncio.to_thread(read_directory, config, bindings.load_all())
         if directory.quarantined:
             first = directory.quarantined[0]
-            where = f"{first.file}:{first.line}: {first.toolset}.{first.row} {first.field}"
             n_bad = len(directory.quarantined)
             raise CodemodeError(
-                f"{len(directory)} tools; {n_bad} rows quarantined, first {where}: {first.message}",
+                f"{len(directory)} tools; {n_bad} rows quarantined, first {first}",
                 hint="codemode generate --strict lists all of them.",
             )
         return f"{len(directory)} tools in {len(directory.toolsets)} toolsets"

@@ -10,10 +10,9 @@ from codemode import bindings, targets
 from codemode.core.tool import Quarantined
 from codemode.errors import ConfigError
 from codemode.generate import generate as generate_stubs
+from codemode.service.directory import read_directory
 from codemode.store import generated
 from codemode.store.config import Config
-from codemode.store.rows import load_directory
-from codemode.store.shipped import shipped
 from codemode.targets import Loss
 
 
@@ -26,6 +25,8 @@ class Generation:
         changed: Files written or removed (with *check*: that would be), as
             ``target/path`` below the output folder.
         untyped: Ids of tools whose row does not say what they return.
+        undescribed: Arguments that their row does not describe, as ``tool id.argument``.
+        unwritten: Ids of tools whose when_to_use nobody has written yet.
     """
 
     n_tools: int
@@ -34,6 +35,13 @@ class Generation:
     quarantined: tuple[Quarantined, ...]
     losses: tuple[Loss, ...]
     untyped: tuple[str, ...]
+    undescribed: tuple[str, ...]
+    unwritten: tuple[str, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        """Every row is there and says what a row has to say."""
+        return not (self.quarantined or self.undescribed or self.unwritten)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -43,6 +51,8 @@ class Generation:
             "quarantined": [asdict(row) for row in self.quarantined],
             "losses": [asdict(loss) for loss in self.losses],
             "untyped": list(self.untyped),
+            "undescribed": list(self.undescribed),
+            "unwritten": list(self.unwritten),
         }
 
 
@@ -64,12 +74,13 @@ def generate(config: Config, *, target: str, out: Path, check: bool) -> Generati
         raise ConfigError(
             f"There is no target {target!r}.", hint=f"Known: all, {', '.join(known)}."
         )
-    folder = config.directory or shipped("directory")
-    directory = load_directory(folder, bindings.load_all())
+    directory = read_directory(config, bindings.load_all())
     losses: dict[tuple[str, str, str], Loss] = {}
     changed: list[str] = []
     n_files = 0
     untyped: tuple[str, ...] = ()
+    undescribed: tuple[str, ...] = ()
+    unwritten: tuple[str, ...] = ()
     for name in known if target == "all" else [target]:
         made = generate_stubs(directory, targets.load(name), generated.read_templates(name))
         if check:
@@ -79,7 +90,7 @@ def generate(config: Config, *, target: str, out: Path, check: bool) -> Generati
             differing = generated.write(out / name, made.files)
         changed += [f"{name}/{path}" for path in differing]
         losses |= {(loss.tool, loss.path, loss.reason): loss for loss in made.losses}
-        untyped = made.untyped
+        untyped, undescribed, unwritten = made.untyped, made.undescribed, made.unwritten
         n_files += len(made.files)
     return Generation(
         n_tools=len(directory),
@@ -88,4 +99,6 @@ def generate(config: Config, *, target: str, out: Path, check: bool) -> Generati
         quarantined=directory.quarantined,
         losses=tuple(losses.values()),
         untyped=untyped,
+        undescribed=undescribed,
+        unwritten=unwritten,
     )

@@ -30,16 +30,14 @@ from codemode.core.validate import Validators
 from codemode.errors import BadArguments, EngineUnavailable
 from codemode.generate import Generated, generate
 from codemode.outbound import HostFunction, Outbound
+from codemode.service.directory import read_credentials, read_directory
 from codemode.store.audit import AuditFile
 from codemode.store.config import Config
-from codemode.store.credentials import load_credentials
 from codemode.store.generated import read_templates
 from codemode.store.ledger import SqliteLedger
 from codemode.store.policy import read_policy
-from codemode.store.rows import load_directory
 from codemode.store.runs import RunStore
 from codemode.store.secrets import SecretStore
-from codemode.store.shipped import shipped
 from codemode.targets import Target
 
 CHECK_TIMEOUT_S = 15.0
@@ -330,11 +328,6 @@ class Parts:
         self.audit.close()
 
 
-def read_directory(config: Config, known: Mapping[str, BindingModule]) -> Directory:
-    """The directory that *config* names, or the shipped one."""
-    return load_directory(config.directory or shipped("directory"), known)
-
-
 async def open_parts(config: Config, *, engine: Engine | None) -> Parts:
     """
     Read the directory and open the stores. No engine and no checker is started yet.
@@ -343,8 +336,8 @@ async def open_parts(config: Config, *, engine: Engine | None) -> Parts:
         ConfigError, DirectoryError: If what the operator wrote cannot be used.
     """
     known = bindings.load_all()
-    directory = read_directory(config, known)
     credentials = read_credentials(config)
+    directory = read_directory(config, known, credentials)
     state = config.state_folder
     settings = bindings.SenderSettings(
         allow_addresses=frozenset(config.allow_addresses),
@@ -365,18 +358,4 @@ async def open_parts(config: Config, *, engine: Engine | None) -> Parts:
         secrets=SecretStore(),
         runs=RunStore(state / "runs"),
         fixed_engine=engine,
-    )
-
-
-def read_credentials(config: Config) -> Mapping[str, Credential]:
-    """The shipped credentials, with the operator's tables laid over them."""
-    own = config.directory
-    if own is not None and own.resolve() == shipped("directory"):
-        own = None
-    overrides = {
-        name: section.model_dump(exclude_none=True, mode="json")
-        for name, section in config.credentials.items()
-    }
-    return load_credentials(
-        shipped("directory"), operator=overrides, imported=(own,) if own else ()
     )
