@@ -13,6 +13,11 @@ def threw(*message: str, **more: object) -> dict:
     return failed("exception", *message, **more)
 
 
+def few_lines_kept(outcome, _) -> None:
+    assert len(outcome.logs) <= 10_000
+    assert any("logs" in cut and "bytes dropped" in cut for cut in outcome.truncated)
+
+
 def cut_at_a_character(outcome, _) -> None:
     assert [line.text for line in outcome.logs] == ["😀😀"]
     assert any("logs" in cut and "bytes dropped" in cut for cut in outcome.truncated)
@@ -195,6 +200,14 @@ CASES = [
         limits=SHORT,
         value=1,
         also=cut_at_a_character,
+    ),
+    Case(
+        name="empty_lines_are_not_free",
+        ids=("R11",),
+        typescript=ts('for (let i = 0; i < 20000; i++) console.log(""); return 1;'),
+        python=py("for _ in range(20000):\n    print()\nreturn 1"),
+        value=1,
+        also=few_lines_kept,
     ),
     Case(
         name="frame_like_output",
