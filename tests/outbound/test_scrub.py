@@ -12,6 +12,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from codemode.core import disguise
+from codemode.core import scrub as scrub_module
 from codemode.core.scrub import MARK, MIN_CHARS, Scrubber
 
 SECRETS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), min_size=8)
@@ -155,3 +157,105 @@ def test_packed_data_with_a_secret_inside_is_removed_whole() -> None:
         innocent = type(packed)(gzip.compress(b"nothing here " * 9))
         assert scrub.data(innocent) == innocent
         assert scrub.text(base64.b64encode(innocent).decode()) != MARK
+
+
+def disguises(secret: str) -> dict[str, str]:
+    """Forms that hold nothing but the secret, in spellings of services and mail programs."""
+    raw = secret.encode()
+    once = base64.b64encode(raw).decode()
+    lines = "\n".join(once[at : at + 5] for at in range(0, len(once), 5))
+    return {
+        "mime": base64.encodebytes(b"Authorization: Bearer " + raw + b" " * 50 + raw).decode(),
+        "broken": lines,
+        "broken, crlf": lines.replace("\n", "\r\n"),
+        "broken, json": json.dumps(lines.replace("\n", "\r\n")),
+        "broken, json twice": json.dumps(json.dumps(lines)),
+        "slashes": once.replace("/", "\\/"),
+        "percent of base64": quote(once, safe=""),
+        "twice": base64.b64encode(once.encode()).decode(),
+        "twice, inside": base64.b64encode(b"x" + base64.b64encode(b"u:" + raw) + b"y").decode(),
+        "base32": base64.b32encode(raw).decode(),
+        "base32, inside": base64.b32encode(b"abc" + raw + b"de").decode().lower(),
+        "json escapes": "".join(f"\\u{ord(char):04x}" for char in secret),
+        "JSON ESCAPES": "".join(f"\\u{ord(char):04X}" for char in secret),
+        "json escapes twice": "".join(f"\\\\u{ord(char):04x}" for char in secret),
+        "some json escapes": "".join(
+            char if at % 2 else f"\\u{ord(char):04x}" for at, char in enumerate(secret)
+        ),
+        "html": "".join(f"&#{ord(char)};" for char in secret),
+        "html, hex": "".join(f"&#x{ord(char):X};" for char in secret),
+        "html twice": "".join(f"&amp;#{ord(char)};" for char in secret),
+        "percent twice": "".join(f"%25{byte:02X}" for byte in raw),
+        "x escapes": "".join(f"\\x{byte:02x}" for byte in raw),
+        **{f"hex {sep!r}": raw.hex(sep) for sep in ":- ,"},
+        "HEX :": raw.hex(":").upper(),
+        "hex, pairs of bytes": raw.hex(" ", 2),
+        "hex, 0x": ", ".join(f"0x{byte:02x}" for byte in raw),
+        "upper": secret.upper(),
+        "lower": secret.lower(),
+    }
+
+
+@pytest.mark.case("attack:17", "E8")
+@pytest.mark.parametrize("secret", ["sk_live_Zx81QqLmNn0pRrTt", "s3cr3t/Value+For=Tests&<more>"])
+def test_every_disguise_is_removed_from_texts_values_and_files(secret: str) -> None:
+    scrub = Scrubber([secret])
+    for name, text in disguises(secret).items():
+        for cleaned in (
+            scrub.text(f"<{text}>"),
+            scrub.value({"a": ["x", text]})["a"][1],
+            scrub.data(f"<{text}>".encode()).decode(),
+        ):
+            assert MARK in cleaned, name
+            rest = len(cleaned.replace(MARK, ""))
+            assert rest <= 24 or name == "mime", (name, cleaned)
+        innocent = disguises("An-Innocent_Text0fThatSort")[name]
+        assert scrub.text(innocent) == innocent, name
+
+
+def test_packed_tokens_share_one_budget_and_what_is_beyond_it_is_removed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import zlib
+
+    unpacked: list[int] = []
+    real = scrub_module._Budget.unpack
+
+    def counted(self: Any, data: bytes) -> bytes:
+        plain = real(self, data)
+        unpacked.append(len(plain))
+        return plain
+
+    monkeypatch.setattr(scrub_module._Budget, "unpack", counted)
+    monkeypatch.setattr(scrub_module, "MAX_UNPACKED_BYTES", 100_000)
+    tokens = [
+        base64.b64encode(zlib.compress(b"%d" % n + b"\0" * 30_000, 9)).decode() for n in range(40)
+    ]
+    scrub = Scrubber(["packed-secret-value"])
+    for clean in (lambda: scrub.text(" ".join(tokens)), lambda: " ".join(scrub.value(tokens))):
+        unpacked.clear()
+        cleaned = clean()
+        assert sum(unpacked) <= 100_000
+        assert len([one for one in cleaned.split(" ") if one in tokens]) == 3
+        assert cleaned.count(MARK) == 37
+    unpacked.clear()
+    many = " ".join(base64.b64encode(zlib.compress(b"%d" % n * 9)).decode() for n in range(500))
+    scrub.text(many)
+    assert sum(1 for n in unpacked if n) <= scrub_module.MAX_TOKENS
+
+
+def test_a_value_of_many_strings_is_searched_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[int] = []
+    real = disguise.Forms.patterns
+
+    def counted(self: Any, text: str) -> list[str]:
+        searched.append(len(text))
+        return real(self, text)
+
+    monkeypatch.setattr(disguise.Forms, "patterns", counted)
+    scrub = Scrubber(["a-secret-value"])
+    value = {"a": [f"x{n}" for n in range(50_000)]}
+    assert scrub.value(value) is value
+    value["a"][7] = "say a-secret-value"
+    assert scrub.value(value)["a"][6:9] == ["x6", f"say {MARK}", "x8"]
+    assert len(searched) == 2
