@@ -43,7 +43,8 @@ class RunStore:
         whole = {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), **record}
         path = self._folder / f"{run_id}.json"
         part = path.with_suffix(".part")
-        part.write_text(json.dumps(whole, ensure_ascii=False), encoding="utf-8")
+        # A lone surrogate becomes its own JSON escape, so that no record is lost for it.
+        part.write_bytes(json.dumps(whole, ensure_ascii=False).encode("utf-8", "backslashreplace"))
         part.chmod(0o600)
         part.replace(path)
         for old in self._newest_first()[KEEP:]:
