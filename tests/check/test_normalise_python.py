@@ -9,6 +9,8 @@ import pydantic_monty
 import pytest
 import pytest_asyncio
 
+from codemode.core.script import normalise
+
 from .test_gate import refused
 from .world import made
 
@@ -189,3 +191,14 @@ def test_every_kept_character_keeps_its_place():
     offset = script.runnable.index("boom")
     assert script.locate(offset) == (4, 12)
     assert script.runnable_offset(4, 12) == offset
+
+
+@pytest.mark.case("R1", "R29")
+def test_a_script_that_only_prints_returns_nothing() -> None:
+    script = normalise("x = 1\nprint(x)\n", "python", toolsets=())
+    assert "return" not in script.runnable
+    (note,) = script.notes
+    assert (note.code, note.line) == ("nothing-returned", 2)
+    assert "print" in note.message
+    own = normalise("def print(x):\n    return x\nprint(1)\n", "python", toolsets=())
+    assert own.runnable.endswith("return print(1)\n")

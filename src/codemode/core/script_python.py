@@ -355,6 +355,8 @@ def _nothing(source: Source, last: Node) -> str:
             f"Nothing is returned: the script ends with an assignment. "
             f"End with `{name}` or `return {name}`."
         )
+    if inner.type == "call":
+        return "Nothing is returned: print shows a value and gives none. End with `return value`."
     return f"Nothing is returned: the script ends with {kind(inner)}. End with `return value`."
 
 
@@ -382,6 +384,8 @@ def _return_expression(
     wait = ""
     if inner.type == "call":
         callee = source.of(inner.child_by_field_name("function"))
+        if callee == "print" and "print" not in functions:
+            return False  # it gives nothing, and null is not nothing
         root = callee.partition(".")[0]
         if (callee in functions and _is_async(functions[callee])) or (
             "." in callee and imported_or_tool(source, root, form)
