@@ -16,7 +16,7 @@ from codemode.core.run import (
 
 BUDGET = 4
 FUNCTIONS = (
-    "echo", "fail", "slow", "meet", "numbers", "rationed", "flaky", "once", "forbidden", "broken"
+    "echo", "fail", "late", "slow", "meet", "numbers", "rationed", "flaky", "once", "forbidden", "broken"
 )  # fmt: skip
 
 
@@ -65,6 +65,8 @@ class Desk:
                     "not_found", "There is no such thing.", status=404, retryable=True,
                     hint="Look elsewhere.",
                 )  # fmt: skip
+            case "late":
+                return _error("timeout", "No answer within 30 s.", retryable=True)
             case "slow":
                 await asyncio.sleep(call.args["s"])
                 return Reply(value=dict(call.args))

@@ -27,7 +27,9 @@ from codemode.sandbox._done import broken, read_done
 from codemode.sandbox._ends import out_of_memory, too_long
 from codemode.sandbox._sandbox import Sandbox, SandboxWorkspace
 
-ENDS: dict[str, Status] = {"timeout": "timed_out", "cancelled": "cancelled"}
+ENDS: dict[str, Status] = {"cancelled": "cancelled"}
+CPU_SPENT = 0.9
+"""Share of the processor time that counts as all of it: the harness looks now and then."""
 
 
 class ContainerRun:
@@ -104,9 +106,15 @@ class ContainerRun:
 
     async def _done(self, frame: Frame) -> Outcome:
         try:
-            return await asyncio.to_thread(read_done, frame, self._job.limits, ENDS)
+            outcome = await asyncio.to_thread(read_done, frame, self._job.limits, ENDS)
         except ProtocolError as error:
             return broken(error)
+        # The harness ends a script at its processor time; a script's own error may say
+        # "timeout" too, for a call that nobody answered.
+        spent = outcome.usage.cpu_ms >= self._job.limits.cpu_s * 1000 * CPU_SPENT
+        if outcome.error is not None and outcome.error.code == "timeout" and spent:
+            return replace(outcome, status="timed_out")
+        return outcome
 
     async def _lost(self) -> Outcome:
         if self._sandbox.problem is not None:

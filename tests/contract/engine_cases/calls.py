@@ -51,6 +51,14 @@ CASES = [
         value={"a": [1, None, "é"], "big": 2**64},
     ),
     Case(
+        # What an upstream did not answer in time is the script's failure, not the run's deadline.
+        name="a_call_that_timed_out_is_no_timeout_of_the_run",
+        ids=("T15",),
+        typescript=ts("return await desk.late({});"),
+        python=py("return await desk.late()"),
+        **failed("timeout", "No answer within 30 s."),
+    ),
+    Case(
         name="null_is_sent",
         ids=("P7",),
         typescript=ts("return await desk.echo({ a: null });"),
