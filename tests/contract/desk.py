@@ -16,7 +16,8 @@ from codemode.core.run import (
 
 BUDGET = 4
 FUNCTIONS = (
-    "echo", "fail", "late", "slow", "meet", "numbers", "rationed", "flaky", "once", "forbidden", "broken"
+    "echo", "fail", "late", "slow", "meet", "numbers", "rationed", "flaky", "once", "forbidden",
+    "broken",
 )  # fmt: skip
 
 
