@@ -96,7 +96,7 @@ def write_toolsets(folder: Path, documents: Iterable[dict[str, Any]]) -> int:
     n = 0
     for document in documents:
         n += len(document["rows"])
-        (folder / f"{document['toolset']}.json").write_text(json.dumps(document, indent=1))
+        (folder / f"{document['toolset']}-rows.json").write_text(json.dumps(document, indent=1))
     return n
 
 
