@@ -93,17 +93,23 @@ def processes(match: str) -> list[int]:
     return found
 
 
-def kill_deno() -> None:
-    pids = processes("deno")
+def kill_deno(others: set[int]) -> None:
+    """The ones of this test: engines that other tests share have theirs."""
+    pids = set(processes("deno")) - others
     assert pids
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
 
 
-def kill_containers() -> None:
+def own_containers(client: docker.DockerClient) -> list[Any]:
+    found: list[Any] = client.containers.list(filters={"label": f"codemode.pid={os.getpid()}"})
+    return found
+
+
+def kill_containers(others: set[str]) -> None:
     client = docker.from_env(timeout=20)
     try:
-        mine = client.containers.list(filters={"label": f"codemode.pid={os.getpid()}"})
+        mine = [one for one in own_containers(client) if one.id not in others]
         assert mine
         for container in mine:
             container.kill()
@@ -127,9 +133,10 @@ async def test_a_sandbox_that_dies_in_mid_call_ends_the_run_and_the_call_is_acco
     kind: str,
     language: Any,
     script: str,
-    kill: Callable[[], None],
+    kill: Callable[[Any], None],
 ) -> None:
     tables, slow, _ = world
+    others: set[Any] = set(processes("deno")) if kind == "isolate" else _container_ids()
     async with Codemode.open(parse_config(tables, origin="t", base=tmp_path)) as codemode:
         running = asyncio.create_task(
             codemode.run(script, language=language, engine=kind, allow=ALLOW)
@@ -141,7 +148,7 @@ async def test_a_sandbox_that_dies_in_mid_call_ends_the_run_and_the_call_is_acco
                 raise running.exception() or AssertionError
             pytest.skip(f"no {kind} here")
         assert waiting.done()
-        await asyncio.to_thread(kill)
+        await asyncio.to_thread(kill, others)
         slow.let_go = True  # the service answers only now: the call was applied
         result = await asyncio.wait_for(running, timeout=30)
     assert result.status == "engine_lost"
@@ -152,6 +159,19 @@ async def test_a_sandbox_that_dies_in_mid_call_ends_the_run_and_the_call_is_acco
         "applied",
     ]
     assert ledger_of(tmp_path, result.run_id) == [("finalised", "applied")] * 2
+
+
+def _container_ids() -> set[Any]:
+    try:
+        client = docker.from_env(timeout=20)
+    except docker.errors.DockerException:  # the run says what is missing
+        return set()
+    try:
+        return {one.id for one in own_containers(client)}
+    except docker.errors.DockerException:
+        return set()
+    finally:
+        client.close()
 
 
 HOST = """
