@@ -103,12 +103,6 @@ async def check_script(
     )
 
 
-def only_needs_container(report: CheckReport) -> bool:
-    """Whether the container engine would run what this check refused for isolate."""
-    errors = [one for one in report.diagnostics if one.severity == "error"]
-    return bool(errors) and all(one.code == NEEDS_CONTAINER for one in errors)
-
-
 async def _errors(
     script: Script,
     names: ToolNames,
